@@ -1,0 +1,1 @@
+"""Benchmarks: the figures that the product promises, measured on this machine."""

@@ -1,0 +1,151 @@
+"""The program of `bench.caller`: calls `bench.echo@1` over and over, from inside one admitted call."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import time
+from typing import Any
+
+import grpc
+import msgspec
+
+from bench.dynamic import DYNAMIC, DynamicModule, params_of, result, serve_with
+from contract.context import CONTEXT_KEY, EXECUTION_KEY, METHOD_KEY, SERVICE_KEY, TOKEN_KEY
+from contract.handshake import Handshake
+from contract.transport import CHANNEL_OPTIONS, Metadata
+from provider_kit.call import Call
+from provider_kit.module import requirement
+from wuu.mesh.v1.dynamic_pb2 import InvokeRequest
+
+ECHO = "bench.echo@1"
+
+
+class Direct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A way past the router."""
+
+    socket: str
+    """The absolute path of the Unix socket."""
+    context: str
+    """The serialized SignedContext in base64."""
+
+
+class Measure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The input of `measure`."""
+
+    calls: int
+    concurrency: int
+    """How many calls are in flight at once."""
+    size: int
+    """Bytes of JSON in each request."""
+    direct: Direct | None = None
+    """Absent: through the router."""
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """The result of `measure`."""
+
+    seconds: float
+    """From the first request to the last response."""
+    latencies_ns: list[int]
+    """One per call."""
+
+
+class Cancel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The input of `cancel`."""
+
+    calls: int
+    at_once: int
+    """How many calls are in flight when they are cancelled; fewer in the last round of them."""
+    begun: int
+    """How many calls of `hang` had begun before."""
+
+
+class Caller(DynamicModule):
+    """Provides `bench.caller@1`."""
+
+    requires = (requirement(ECHO),)
+
+    def __init__(self, handshake: Handshake) -> None:
+        super().__init__("bench.caller@1", {"measure": self.measure, "cancel": self.cancel})
+        self._handshake = handshake
+        self._channels: dict[str, grpc.aio.Channel] = {}
+
+    async def measure(self, request: bytes, call: Call) -> bytes:
+        """Calls `echo`, and says how long each call took."""
+        params = msgspec.json.decode(params_of(request), type=Measure)
+        target, metadata = self._way(params.direct, call)
+        send: Any = self._channel(target).unary_unary(DYNAMIC)
+        echoed = _request(params.size)
+        latencies: list[int] = []
+
+        async def one_after_another(calls: int) -> None:
+            for _ in range(calls):
+                sent = time.perf_counter_ns()
+                response = await send(echoed, metadata=metadata)
+                latencies.append(time.perf_counter_ns() - sent)
+                if response != echoed:
+                    raise ValueError(f"{target} did not echo")
+
+        begun = time.perf_counter()
+        async with asyncio.TaskGroup() as group:
+            for calls in _shares(params.calls, params.concurrency):
+                group.create_task(one_after_another(calls))
+        return result(msgspec.json.encode(Measured(time.perf_counter() - begun, latencies)))
+
+    async def cancel(self, request: bytes, call: Call) -> bytes:
+        """Calls `hang` through the router, and cancels each call once it is in flight at the provider."""
+        params = msgspec.json.decode(params_of(request), type=Cancel)
+        # A unary call that is cancelled in flight leaks in the client; a stream of one response does not.
+        send: Any = self._channel(self._handshake.router).unary_stream(DYNAMIC)
+        metadata = self._metadata("hang", call)
+        begun = params.begun
+        for left in range(params.calls, 0, -params.at_once):
+            calls = [send(_request(0), metadata=metadata) for _ in range(min(left, params.at_once))]
+            try:
+                begun += len(calls)
+                await call.mesh.invoke(ECHO, "begun", msgspec.json.encode({"at_least": begun}))
+            finally:
+                for hanging in calls:
+                    hanging.cancel()
+        return result(msgspec.json.encode({"begun": begun}))
+
+    async def shutdown(self) -> None:
+        """Closes the channels."""
+        for channel in self._channels.values():
+            await channel.close()
+
+    def _way(self, direct: Direct | None, call: Call) -> tuple[str, Metadata]:
+        if direct is None:
+            return self._handshake.router, self._metadata("echo", call)
+        return f"unix:{direct.socket}", ((CONTEXT_KEY, base64.b64decode(direct.context)),)
+
+    def _metadata(self, method: str, call: Call) -> Metadata:
+        return (
+            (TOKEN_KEY, self._handshake.token),
+            (SERVICE_KEY, ECHO),
+            (METHOD_KEY, method),
+            (EXECUTION_KEY, call.context.execution),
+        )
+
+    def _channel(self, target: str) -> grpc.aio.Channel:
+        channel = self._channels.get(target)
+        if channel is None:
+            channel = self._channels[target] = grpc.aio.insecure_channel(target, options=CHANNEL_OPTIONS)
+        return channel
+
+
+def _request(size: int) -> bytes:
+    request = InvokeRequest()
+    if size:
+        request.params.utf8 = b'"' + b"x" * (size - 2) + b'"'
+    return request.SerializeToString()
+
+
+def _shares(calls: int, concurrency: int) -> list[int]:
+    """As many calls for each as for the others, or one less."""
+    return [(calls + index) // concurrency for index in range(concurrency)]
+
+
+if __name__ == "__main__":
+    serve_with(Caller)

@@ -1,0 +1,124 @@
+"""Calls: what a plugin asks of the host.
+
+Source: the plugin wire, *Plugin → host*.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+
+import msgspec
+from google.protobuf.descriptor import MethodDescriptor as ProtoMethod
+from msgspec import UNSET
+
+from bridge_jsonl.declaration import HOST_SERVICES, hyphened
+from bridge_jsonl.frames import Request
+from bridge_jsonl.messages import ServiceCall
+from contract.contracts import own_contracts
+from contract.declaration import METHOD_NAME, method_options, parse_service
+from contract.errors import MeshError
+from contract.transcoder import Rejected, check_json, request_from_json, response_to_json
+from provider_kit.mesh import Mesh
+from wuu.mesh.v1.declaration_pb2 import Declaration, ServiceDescriptor
+from wuu.mesh.v1.lifecycle_pb2 import Binding
+
+_EXECUTION = re.compile(r"[!-~]{0,128}")
+
+
+class HostCalls:
+    """The calls that one plugin makes to the services that it requires."""
+
+    def __init__(self, mesh: Mesh) -> None:
+        self._mesh = mesh
+        self._majors: dict[str, list[int]] = {}
+        self._bound: dict[tuple[str, int], ServiceDescriptor] = {}
+        self._open: defaultdict[str, set[asyncio.Task[None]]] = defaultdict(set)
+
+    def require(self, declaration: Declaration) -> None:
+        """Takes in what the plugin requires: a plugin names a service without its major."""
+        self._majors = {}
+        for requirement in declaration.required_services:
+            self._majors.setdefault(requirement.name, []).append(requirement.major)
+
+    def bind(self, bindings: Iterable[Binding]) -> None:
+        """Takes in where the requirements lead."""
+        self._bound = {(binding.service, binding.major): binding.descriptor for binding in bindings}
+
+    async def serve(self, request: Request) -> bytes:
+        """Answers one request of the plugin with JSON. Raises MeshError with the code for the plugin."""
+        if request.method not in HOST_SERVICES:
+            raise MeshError("method_not_found", f"the host has no method '{request.method}'")
+        call = _read(request)
+        execution = call.execution_id or ""
+        task = asyncio.current_task()
+        assert task is not None
+        self._open[execution].add(task)
+        try:
+            return await self._call(call, self._mesh.within(execution))
+        finally:
+            self._open[execution].discard(task)
+            if not self._open[execution]:
+                del self._open[execution]
+
+    def cancel(self, execution: str) -> None:
+        """Cancels the calls that the plugin has open on behalf of an execution."""
+        for task in self._open.get(execution, ()):
+            task.cancel()
+
+    async def _call(self, call: ServiceCall, mesh: Mesh) -> bytes:
+        name, major = parse_service(hyphened(call.service))
+        majors = self._majors.get(name, [])
+        if major is None and len(majors) == 1:
+            [major] = majors
+        service = name if major is None else f"{name}@{major}"
+        params = b"" if call.params is UNSET else bytes(call.params)
+        descriptor = self._bound.get((name, major or 0))
+        if descriptor is None or not descriptor.grpc_service:
+            # What is not declared or not bound goes to the router all the same: its admission has the order
+            # in which such a call fails.
+            result = await mesh.invoke(service, call.method, params)
+            return _checked(result or b"null", service)
+        method = _method(descriptor, call.method)
+        response = await mesh.unary(
+            f"/{descriptor.grpc_service}/{method.name}", request_from_json(method, params), service=service
+        )
+        return response_to_json(method, response)
+
+
+def _read(request: Request) -> ServiceCall:
+    try:
+        call = msgspec.json.decode(request.params or b"null", type=ServiceCall)
+    except msgspec.ValidationError as wrong:
+        raise MeshError("invalid_request", f"the params of {request.method}: {wrong}") from None
+    # Both become metadata, which takes neither line ends nor other scripts.
+    if not METHOD_NAME.fullmatch(call.method):
+        raise MeshError("invalid_request", f"'{call.method}' is not a method name")
+    if not _EXECUTION.fullmatch(call.execution_id or ""):
+        raise MeshError("invalid_request", "`execution_id` is not the id of an execution")
+    return call
+
+
+def _method(descriptor: ServiceDescriptor, name: str) -> ProtoMethod:
+    try:
+        carrier = own_contracts().grpc_service(descriptor.grpc_service)
+    except KeyError:
+        raise MeshError(
+            "host_error", f"{descriptor.name} is carried by {descriptor.grpc_service}, which the bridge lacks"
+        ) from None
+    for method in carrier.methods:
+        if method_options(method).name == name:
+            return method
+    raise MeshError("method_not_found", f"{descriptor.name} has no method '{name}'")
+
+
+def _checked(result: bytes, service: str) -> bytes:
+    try:
+        check_json(result)
+    except Rejected as rejected:
+        raise MeshError(
+            "protocol_violation", f"{service} answered what is not JSON: {rejected.rule}"
+        ) from None
+    return result

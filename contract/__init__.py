@@ -1,0 +1,1 @@
+"""The agreement between the router, the kit and every provider, in code."""

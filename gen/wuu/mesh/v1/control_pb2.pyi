@@ -1,0 +1,192 @@
+from wuu.mesh.v1 import declaration_pb2 as _declaration_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class GetStatusRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class GetStatusResponse(_message.Message):
+    __slots__ = ("generation", "modules", "services", "router")
+    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    MODULES_FIELD_NUMBER: _ClassVar[int]
+    SERVICES_FIELD_NUMBER: _ClassVar[int]
+    ROUTER_FIELD_NUMBER: _ClassVar[int]
+    generation: GenerationStatus
+    modules: _containers.RepeatedCompositeFieldContainer[ModuleStatus]
+    services: _containers.RepeatedCompositeFieldContainer[ServiceStatus]
+    router: RouterStatus
+    def __init__(self, generation: _Optional[_Union[GenerationStatus, _Mapping]] = ..., modules: _Optional[_Iterable[_Union[ModuleStatus, _Mapping]]] = ..., services: _Optional[_Iterable[_Union[ServiceStatus, _Mapping]]] = ..., router: _Optional[_Union[RouterStatus, _Mapping]] = ...) -> None: ...
+
+class GenerationStatus(_message.Message):
+    __slots__ = ("id", "state")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    state: str
+    def __init__(self, id: _Optional[str] = ..., state: _Optional[str] = ...) -> None: ...
+
+class RouterStatus(_message.Message):
+    __slots__ = ("pid", "rss_bytes", "version", "home", "composition", "started_unix_ms", "executions")
+    PID_FIELD_NUMBER: _ClassVar[int]
+    RSS_BYTES_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    HOME_FIELD_NUMBER: _ClassVar[int]
+    COMPOSITION_FIELD_NUMBER: _ClassVar[int]
+    STARTED_UNIX_MS_FIELD_NUMBER: _ClassVar[int]
+    EXECUTIONS_FIELD_NUMBER: _ClassVar[int]
+    pid: int
+    rss_bytes: int
+    version: str
+    home: str
+    composition: str
+    started_unix_ms: int
+    executions: int
+    def __init__(self, pid: _Optional[int] = ..., rss_bytes: _Optional[int] = ..., version: _Optional[str] = ..., home: _Optional[str] = ..., composition: _Optional[str] = ..., started_unix_ms: _Optional[int] = ..., executions: _Optional[int] = ...) -> None: ...
+
+class ModuleStatus(_message.Message):
+    __slots__ = ("id", "version", "state", "pid", "rss_bytes", "provides", "requires", "error", "error_code", "protocol", "instance", "stray_lines", "last_stray_line", "start_ms")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    PID_FIELD_NUMBER: _ClassVar[int]
+    RSS_BYTES_FIELD_NUMBER: _ClassVar[int]
+    PROVIDES_FIELD_NUMBER: _ClassVar[int]
+    REQUIRES_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    PROTOCOL_FIELD_NUMBER: _ClassVar[int]
+    INSTANCE_FIELD_NUMBER: _ClassVar[int]
+    STRAY_LINES_FIELD_NUMBER: _ClassVar[int]
+    LAST_STRAY_LINE_FIELD_NUMBER: _ClassVar[int]
+    START_MS_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    version: str
+    state: str
+    pid: int
+    rss_bytes: int
+    provides: _containers.RepeatedScalarFieldContainer[str]
+    requires: _containers.RepeatedScalarFieldContainer[str]
+    error: str
+    error_code: str
+    protocol: str
+    instance: str
+    stray_lines: int
+    last_stray_line: str
+    start_ms: int
+    def __init__(self, id: _Optional[str] = ..., version: _Optional[str] = ..., state: _Optional[str] = ..., pid: _Optional[int] = ..., rss_bytes: _Optional[int] = ..., provides: _Optional[_Iterable[str]] = ..., requires: _Optional[_Iterable[str]] = ..., error: _Optional[str] = ..., error_code: _Optional[str] = ..., protocol: _Optional[str] = ..., instance: _Optional[str] = ..., stray_lines: _Optional[int] = ..., last_stray_line: _Optional[str] = ..., start_ms: _Optional[int] = ...) -> None: ...
+
+class ServiceStatus(_message.Message):
+    __slots__ = ("service", "major", "version", "provider", "source")
+    SERVICE_FIELD_NUMBER: _ClassVar[int]
+    MAJOR_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    PROVIDER_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    service: str
+    major: int
+    version: str
+    provider: str
+    source: str
+    def __init__(self, service: _Optional[str] = ..., major: _Optional[int] = ..., version: _Optional[str] = ..., provider: _Optional[str] = ..., source: _Optional[str] = ...) -> None: ...
+
+class ListEventsRequest(_message.Message):
+    __slots__ = ("cursor", "wait_ms")
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    WAIT_MS_FIELD_NUMBER: _ClassVar[int]
+    cursor: str
+    wait_ms: int
+    def __init__(self, cursor: _Optional[str] = ..., wait_ms: _Optional[int] = ...) -> None: ...
+
+class ListEventsResponse(_message.Message):
+    __slots__ = ("events", "cursor")
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    events: _containers.RepeatedCompositeFieldContainer[Event]
+    cursor: str
+    def __init__(self, events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., cursor: _Optional[str] = ...) -> None: ...
+
+class Event(_message.Message):
+    __slots__ = ("sequence", "at_unix_ms", "kind", "subject", "state", "message")
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    AT_UNIX_MS_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    sequence: int
+    at_unix_ms: int
+    kind: str
+    subject: str
+    state: str
+    message: str
+    def __init__(self, sequence: _Optional[int] = ..., at_unix_ms: _Optional[int] = ..., kind: _Optional[str] = ..., subject: _Optional[str] = ..., state: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+
+class DescribeServiceRequest(_message.Message):
+    __slots__ = ("service", "as_module")
+    SERVICE_FIELD_NUMBER: _ClassVar[int]
+    AS_MODULE_FIELD_NUMBER: _ClassVar[int]
+    service: str
+    as_module: str
+    def __init__(self, service: _Optional[str] = ..., as_module: _Optional[str] = ...) -> None: ...
+
+class DescribeServiceResponse(_message.Message):
+    __slots__ = ("provider", "descriptor", "file_descriptor_set")
+    PROVIDER_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTOR_FIELD_NUMBER: _ClassVar[int]
+    FILE_DESCRIPTOR_SET_FIELD_NUMBER: _ClassVar[int]
+    provider: str
+    descriptor: _declaration_pb2.ServiceDescriptor
+    file_descriptor_set: bytes
+    def __init__(self, provider: _Optional[str] = ..., descriptor: _Optional[_Union[_declaration_pb2.ServiceDescriptor, _Mapping]] = ..., file_descriptor_set: _Optional[bytes] = ...) -> None: ...
+
+class ListToolsRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ListToolsResponse(_message.Message):
+    __slots__ = ("tools",)
+    TOOLS_FIELD_NUMBER: _ClassVar[int]
+    tools: _containers.RepeatedCompositeFieldContainer[ContributedTool]
+    def __init__(self, tools: _Optional[_Iterable[_Union[ContributedTool, _Mapping]]] = ...) -> None: ...
+
+class ContributedTool(_message.Message):
+    __slots__ = ("module", "tool")
+    MODULE_FIELD_NUMBER: _ClassVar[int]
+    TOOL_FIELD_NUMBER: _ClassVar[int]
+    module: str
+    tool: _declaration_pb2.Tool
+    def __init__(self, module: _Optional[str] = ..., tool: _Optional[_Union[_declaration_pb2.Tool, _Mapping]] = ...) -> None: ...
+
+class ReadLogRequest(_message.Message):
+    __slots__ = ("module", "offset", "max_bytes", "wait_ms")
+    MODULE_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    MAX_BYTES_FIELD_NUMBER: _ClassVar[int]
+    WAIT_MS_FIELD_NUMBER: _ClassVar[int]
+    module: str
+    offset: int
+    max_bytes: int
+    wait_ms: int
+    def __init__(self, module: _Optional[str] = ..., offset: _Optional[int] = ..., max_bytes: _Optional[int] = ..., wait_ms: _Optional[int] = ...) -> None: ...
+
+class ReadLogResponse(_message.Message):
+    __slots__ = ("data", "next_offset")
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    NEXT_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    data: bytes
+    next_offset: int
+    def __init__(self, data: _Optional[bytes] = ..., next_offset: _Optional[int] = ...) -> None: ...
+
+class StopRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class StopResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...

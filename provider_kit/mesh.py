@@ -1,0 +1,147 @@
+"""The way from an instance to the services that it requires."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any, TypeVar
+
+import grpc
+
+from contract.context import EXECUTION_KEY, METHOD_KEY, MODULE_KEY, SERVICE_KEY, TOKEN_KEY
+from contract.errors import from_rpc_error
+from contract.handshake import Handshake
+from contract.transport import CHANNEL_OPTIONS, unary
+from wuu.mesh.v1.diagnostics_pb2 import Failure, ReportRequest
+from wuu.mesh.v1.dynamic_pb2 import InvokeRequest, InvokeResponse
+
+Stub = TypeVar("Stub")
+
+_DYNAMIC = "/wuu.mesh.v1.Dynamic/Invoke"
+_REPORT = "/wuu.mesh.v1.Diagnostics/Report"
+
+
+class Mesh:
+    """Calls to other services, as this instance, inside one execution or outside any.
+
+    Every call is made once: nothing is retried and nothing falls back. Failures are `MeshError`.
+    """
+
+    def __init__(self, channel: grpc.aio.Channel, token: str, execution: str = "") -> None:
+        self._channel = channel
+        self._token = token
+        self._execution = execution
+
+    @classmethod
+    def connect(cls, handshake: Handshake) -> Mesh:
+        """The way of the instance that the handshake names."""
+        return cls(grpc.aio.insecure_channel(handshake.router, options=CHANNEL_OPTIONS), handshake.token)
+
+    def within(self, execution: str) -> Mesh:
+        """The same way, on behalf of a call that this instance serves."""
+        return Mesh(self._channel, self._token, execution)
+
+    def stub(self, stub: Callable[[Any], Stub], service: str) -> Stub:
+        """A generated stub (`DocumentsStub`) for the service (`state.documents@1`) that is bound to us."""
+        return stub(_StubChannel(self, service))
+
+    async def invoke(self, service: str, method: str, params: bytes = b"") -> bytes:
+        """Calls a dynamic service: JSON in, JSON out, both as the bytes they were written in."""
+        request = InvokeRequest()
+        if params:
+            request.params.utf8 = params
+        response = await self.unary(_DYNAMIC, request.SerializeToString(), service=service, method=method)
+        return InvokeResponse.FromString(response).result.utf8
+
+    async def unary(
+        self,
+        path: str,
+        request: bytes,
+        *,
+        service: str,
+        method: str = "",
+        module: str = "",
+        timeout: float | None = None,
+    ) -> bytes:
+        """One call by its gRPC path, in serialized messages."""
+        try:
+            return await unary(self._channel, path, request, self._metadata(service, method, module), timeout)
+        except grpc.aio.AioRpcError as error:
+            raise from_rpc_error(error) from None
+
+    async def stream(
+        self, path: str, requests: AsyncIterator[bytes] | bytes, *, service: str
+    ) -> AsyncIterator[bytes]:
+        """A call whose responses are a stream, by its gRPC path, in serialized messages."""
+        metadata = self._metadata(service, "", "")
+        unary: Any = self._channel.unary_stream(path)
+        streaming: Any = self._channel.stream_stream(path)
+        call = (unary if isinstance(requests, bytes) else streaming)(requests, metadata=metadata)
+        try:
+            while (response := await call.read()) is not grpc.aio.EOF:
+                yield response
+        except grpc.aio.AioRpcError as error:
+            raise from_rpc_error(error) from None
+        finally:
+            if not call.done():
+                call.cancel()
+
+    async def report(
+        self, *, stray_lines: int = 0, last_stray_line: str = "", failure: Failure | None = None
+    ) -> None:
+        """Tells the router about this instance; see `proto/wuu/mesh/v1/diagnostics.proto`."""
+        request = ReportRequest(stray_lines=stray_lines, last_stray_line=last_stray_line, failure=failure)
+        await unary(self._channel, _REPORT, request.SerializeToString(), ((TOKEN_KEY, self._token),))
+
+    async def close(self) -> None:
+        """Closes the connection to the router."""
+        await self._channel.close()
+
+    def _metadata(self, service: str, method: str, module: str) -> list[tuple[str, str]]:
+        metadata = [(TOKEN_KEY, self._token), (SERVICE_KEY, service)]
+        for key, value in ((EXECUTION_KEY, self._execution), (METHOD_KEY, method), (MODULE_KEY, module)):
+            if value:
+                metadata.append((key, value))
+        return metadata
+
+
+class _StubChannel:
+    """The part of a `grpc.aio.Channel` that generated stubs use, carried by a `Mesh`."""
+
+    def __init__(self, mesh: Mesh, service: str) -> None:
+        self._mesh = mesh
+        self._service = service
+
+    def unary_unary(self, path: str, request_serializer: Any, response_deserializer: Any, **_: Any) -> Any:
+        async def call(request: Any, timeout: float | None = None) -> Any:
+            response = await self._mesh.unary(
+                path, request_serializer(request), service=self._service, timeout=timeout
+            )
+            return response_deserializer(response)
+
+        return call
+
+    def unary_stream(self, path: str, request_serializer: Any, response_deserializer: Any, **_: Any) -> Any:
+        async def call(request: Any) -> AsyncIterator[Any]:
+            async for response in self._mesh.stream(path, request_serializer(request), service=self._service):
+                yield response_deserializer(response)
+
+        return call
+
+    def stream_unary(self, path: str, request_serializer: Any, response_deserializer: Any, **_: Any) -> Any:
+        stream = self.stream_stream(path, request_serializer, response_deserializer)
+
+        async def call(requests: AsyncIterator[Any]) -> Any:
+            return [response async for response in stream(requests)][-1]
+
+        return call
+
+    def stream_stream(self, path: str, request_serializer: Any, response_deserializer: Any, **_: Any) -> Any:
+        async def serialized(requests: AsyncIterator[Any]) -> AsyncIterator[bytes]:
+            async for request in requests:
+                yield request_serializer(request)
+
+        async def call(requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
+            async for response in self._mesh.stream(path, serialized(requests), service=self._service):
+                yield response_deserializer(response)
+
+        return call

@@ -1,0 +1,1 @@
+"""First-party providers. Each is a process of its own, and each could be deleted."""

@@ -1,0 +1,1 @@
+"""`wuu.state.sqlite`: documents in one SQLite database."""

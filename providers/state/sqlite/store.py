@@ -1,0 +1,199 @@
+"""The store in an SQLite database: WAL, a full sync at every commit, one connection in one thread."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Self
+
+from providers.state.documents.revision import is_revision
+from providers.state.documents.store import LOCK_TIMEOUT, Stored, engine_errors, refused, still_there
+from providers.state.documents.transaction import Receipt, Transaction
+from providers.state.sqlite.schema import VERSION, migrate, version
+
+_ENGINE = "SQLite"
+_RESTORE = "Restore the database from a copy, or name another path in the config of the module."
+
+_REVISION = "SELECT revision FROM store WHERE one = 1"
+_RECEIPT = "SELECT id, revision, digest FROM receipts WHERE id = ?"
+_VALUE = "SELECT value FROM documents WHERE namespace = ? AND key = ?"
+_SCAN = "SELECT namespace, key, value FROM documents WHERE namespace = ? AND key >= ?"
+_BELOW = " AND key < ?"
+_UP = " ORDER BY key"
+_DOWN = " ORDER BY key DESC"
+_DOCUMENTS = "SELECT namespace, key, value FROM documents ORDER BY namespace, key"
+_RECEIPTS = "SELECT id, revision, digest FROM receipts ORDER BY sequence"
+_PUT = (
+    "INSERT INTO documents (namespace, key, value) VALUES (?, ?, ?)"
+    " ON CONFLICT (namespace, key) DO UPDATE SET value = excluded.value"
+)
+_REMOVE = "DELETE FROM documents WHERE namespace = ? AND key = ?"
+_RAISE = "UPDATE store SET revision = ? WHERE one = 1"
+_LEAVE = "INSERT INTO receipts (id, revision, digest) VALUES (?, ?, ?)"
+
+
+class SqliteLedger:
+    """A state of the store, within a transaction of SQLite."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def revision(self) -> str:
+        """See `View.revision`."""
+        return str(self._connection.execute(_REVISION).fetchone()[0])
+
+    def receipt(self, transaction: str) -> Receipt | None:
+        """See `View.receipt`."""
+        row = self._connection.execute(_RECEIPT, (transaction,)).fetchone()
+        return None if row is None else Receipt(*row)
+
+    def get(self, namespace: str, key: str) -> bytes | None:
+        """See `View.get`."""
+        row = self._connection.execute(_VALUE, (namespace, key)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def scan(
+        self, namespace: str, low: str, high: str | None, *, reverse: bool
+    ) -> Generator[Stored, None, None]:
+        """See `View.scan`. Steps along the index of the primary key, row by row."""
+        direction = _DOWN if reverse else _UP
+        if high is None:
+            yield from self._documents(_SCAN + direction, namespace, low)
+        else:
+            yield from self._documents(_SCAN + _BELOW + direction, namespace, low, high)
+
+    def documents(self) -> Generator[Stored, None, None]:
+        """See `View.documents`."""
+        yield from self._documents(_DOCUMENTS)
+
+    def receipts(self) -> Generator[Receipt, None, None]:
+        """See `View.receipts`."""
+        with closing(self._connection.execute(_RECEIPTS)) as rows:
+            for row in rows:
+                yield Receipt(*row)
+
+    def apply(self, transaction: Transaction, receipt: Receipt) -> None:
+        """See `Ledger.apply`."""
+        puts = ((w.namespace, w.key, w.value) for w in transaction.writes if w.value is not None)
+        removals = ((w.namespace, w.key) for w in transaction.writes if w.value is None)
+        self._connection.executemany(_PUT, puts)
+        self._connection.executemany(_REMOVE, removals)
+        self._connection.execute(_LEAVE, (receipt.id, receipt.revision, receipt.digest))
+        self._connection.execute(_RAISE, (receipt.revision,))
+
+    def _documents(self, sql: str, *bound: str) -> Generator[Stored, None, None]:
+        # A statement that is left in mid-step would keep its old snapshot alive into the next transaction.
+        with closing(self._connection.execute(sql, bound)) as rows:
+            for row in rows:
+                yield Stored(*row)
+
+
+class SqliteStore:
+    """A store in one database."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path = path
+        self._opened = path.stat()
+        self._connection = connection
+
+    @classmethod
+    def check(cls, path: Path) -> None:
+        """Refuses a database that is not ours, has a later schema, or is damaged."""
+        # Nothing was ever committed to a database that is empty, or that was left while it was made: its
+        # rollback journal, which only a writer may play back, is in use until then and never after.
+        if not path.exists() or not path.stat().st_size or os.path.exists(f"{path}-journal"):
+            return
+        uri = _without_writing(path)
+        try:
+            with closing(sqlite3.connect(uri, timeout=LOCK_TIMEOUT, uri=True)) as connection:
+                _check(path, connection)
+        except sqlite3.Error as failure:
+            raise refused(path, f"SQLite cannot read it: {failure}", _RESTORE) from None
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Opens the database; makes and migrates the schema where it is behind."""
+        with engine_errors(_ENGINE, path, sqlite3.Error):
+            connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT, isolation_level=None)
+            connection.execute("PRAGMA synchronous = FULL")
+            if _version(path, connection) < VERSION:
+                with _transaction(connection, "BEGIN IMMEDIATE"):
+                    migrate(connection, _version(path, connection))
+            # After the schema: two processes that turn an empty file into WAL at once are told it is locked.
+            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            if mode != "wal":
+                raise sqlite3.OperationalError(f"the file system does not allow WAL (journal mode {mode})")
+        return cls(path, connection)
+
+    @contextmanager
+    def view(self) -> Iterator[SqliteLedger]:
+        """See `Store.view`. A snapshot; writers go on beside it."""
+        with self._ledger("BEGIN") as ledger:
+            yield ledger
+
+    @contextmanager
+    def ledger(self) -> Iterator[SqliteLedger]:
+        """See `Store.ledger`. Takes SQLite's write lock at its begin."""
+        with self._ledger("BEGIN IMMEDIATE") as ledger:
+            yield ledger
+
+    def close(self) -> None:
+        """See `Store.close`."""
+        with engine_errors(_ENGINE, self._path, sqlite3.Error):
+            self._connection.close()
+
+    @contextmanager
+    def _ledger(self, begin: str) -> Iterator[SqliteLedger]:
+        with engine_errors(_ENGINE, self._path, sqlite3.Error):
+            still_there(self._path, self._opened)
+            with _transaction(self._connection, begin):
+                yield SqliteLedger(self._connection)
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        # A failed COMMIT may leave the transaction open, and a failed write may have ended it.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _without_writing(path: Path) -> str:
+    """The URI that reads the database and leaves its files as they are.
+
+    Where both files of the WAL are there, a connection reads them without touching them. Where there is no
+    WAL nobody has the database open, and the file alone is all of it. Only a WAL without its index (a copy)
+    has to have one made.
+    """
+    wal, index = (os.path.exists(f"{path}{suffix}") for suffix in ("-wal", "-shm"))
+    if wal and index:
+        return f"{path.as_uri()}?mode=ro&readonly_shm=1"
+    return f"{path.as_uri()}?mode=ro" if wal else f"{path.as_uri()}?immutable=1"
+
+
+def _version(path: Path, connection: sqlite3.Connection) -> int:
+    """The version of the schema, unless it is one that this provider does not know."""
+    found = version(connection)
+    if found is None:
+        remedy = "Name another path in the config of the module."
+        raise refused(path, "it is a database of something else", remedy)
+    if found > VERSION:
+        problem = f"its schema has version {found}, and this provider knows up to {VERSION}"
+        raise refused(path, problem, "Use the release that wrote it, or a later one.")
+    return found
+
+
+def _check(path: Path, connection: sqlite3.Connection) -> None:
+    found = _version(path, connection)
+    (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if verdict != "ok":
+        raise refused(path, f"it is damaged: {verdict}", _RESTORE)
+    if found and not is_revision(revision := SqliteLedger(connection).revision()):
+        raise refused(path, f"it is damaged: its revision is '{revision}'", _RESTORE)

@@ -1,0 +1,1 @@
+"""The kernel: one composition in, admitted calls out."""

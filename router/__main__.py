@@ -1,0 +1,109 @@
+"""The router's program: `python -m router HOME [COMPOSITION]`, started by `wuu-mesh up`.
+
+It tells its parent one JSON line on standard output: `{"pid", "control"}` once it can be asked, or
+`{"code", "message", "remedy", "exit"}` when it cannot run. With `--attached`, the end of standard input stops
+it, so that it never outlives the terminal that it was started from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import msgspec
+import uvloop
+
+from contract.errors import MeshError
+from router.composition.rejected import Rejected
+from router.control.service import ROUTER_LOG
+from router.home import Home, Running
+from router.instances.log import new_log
+from router.log import log_to_stderr
+from router.mesh import Mesh
+from router.reading import read
+
+EXIT_FAILED = 1
+EXIT_BAD_FILE = 2
+
+
+class Refusal(msgspec.Struct):
+    """Why the router does not run."""
+
+    code: str
+    message: str
+    remedy: str
+    exit: int
+
+
+def main() -> int:
+    """Runs one router to its end."""
+    arguments = argparse.ArgumentParser(prog="router")
+    arguments.add_argument("home", type=Path)
+    arguments.add_argument("composition", type=Path, nargs="?")
+    arguments.add_argument("--attached", action="store_true")
+    arguments.add_argument("--workspace", default="")
+    given = arguments.parse_args()
+    try:
+        return _run(given.home, given.composition, given.workspace, attached=given.attached)
+    except MeshError as error:
+        return _refuse(Refusal(error.code, error.message, error.remedy, EXIT_FAILED))
+    except Rejected as rejected:
+        problems = "\n".join(str(problem) for problem in rejected.problems)
+        return _refuse(Refusal("invalid_request", problems, "Correct the composition.", EXIT_BAD_FILE))
+
+
+def _run(root: Path, composition: Path | None, workspace: str, *, attached: bool) -> int:
+    home = Home.at(root)
+    lock = home.open()
+    try:
+        document, discovery = read(composition, home)
+        log = new_log(home.logs, ROUTER_LOG, str(os.getpid()))
+        with log.open("ab") as opened:
+            os.dup2(opened.fileno(), 2)
+        log_to_stderr()
+        mesh = Mesh(home, document, discovery, composition, workspace)
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_serve(mesh, attached=attached))
+        return 0
+    finally:
+        home.close()
+        lock.release()
+
+
+async def _serve(mesh: Mesh, *, attached: bool) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, mesh.stop_requested.set)
+
+    def parent() -> None:
+        if not os.read(0, 4096):
+            loop.remove_reader(0)
+            mesh.stop_requested.set()
+
+    if attached:
+        loop.add_reader(0, parent)
+    await mesh.run(_announce)
+
+
+def _announce(running: Running) -> None:
+    _tell(running)
+
+
+def _refuse(refusal: Refusal) -> int:
+    _tell(refusal)
+    return refusal.exit
+
+
+def _tell(message: msgspec.Struct) -> None:
+    try:
+        os.write(1, msgspec.json.encode(message) + b"\n")
+    except BrokenPipeError:
+        pass  # The parent has gone; a detached router goes on without it.
+
+
+if __name__ == "__main__":
+    sys.exit(main())

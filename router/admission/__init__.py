@@ -1,0 +1,1 @@
+"""The decision to let one call through, and the signed context that the provider gets."""

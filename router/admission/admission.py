@@ -1,0 +1,286 @@
+"""Admission: the decision to let one call through.
+
+In this order: token → declaration → execution → phase → binding → method and flags → limits. What passes
+becomes an execution of the callee, with a context signed for it alone. Nothing here sees a payload.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from contract.context import (
+    AS_KEY,
+    EXECUTION_KEY,
+    MAX_HOPS,
+    METHOD_KEY,
+    MODULE_KEY,
+    OPERATOR,
+    RESERVED_PREFIX,
+    SERVICE_KEY,
+    TOKEN_KEY,
+    CallContext,
+    Phase,
+    sign,
+)
+from contract.declaration import parse_service
+from contract.errors import MeshError
+from router.admission.execution import Execution, Executions
+from router.generations.generation import CONTRIBUTIONS, DYNAMIC, Generation, Route
+from router.instances.instance import Instance
+from wuu.mesh.v1.declaration_pb2 import MethodDescriptor, ServiceDescriptor
+
+CONTEXT_LIFETIME_MS = 60_000
+"""How long after its admission a call may be started at the provider."""
+
+
+@dataclass(slots=True)
+class Envelope:
+    """What a caller says about a call beside its payload."""
+
+    path: str
+    """`/package.Service/Rpc`."""
+    deadline: float | None
+    """In the clock of `time.time()`, seconds."""
+    token: str = ""
+    service: str = ""
+    execution: str = ""
+    method: str = ""
+    module: str = ""
+    as_module: str = ""
+    forwarded: list[tuple[str, str | bytes]] = field(default_factory=list)
+    """The metadata that goes on to the provider."""
+
+    @classmethod
+    def read(
+        cls, path: str, metadata: Sequence[tuple[str, str | bytes]], remaining: float | None
+    ) -> Envelope:
+        """The envelope in the metadata of a call with `remaining` seconds to its deadline."""
+        envelope = cls(path, None if remaining is None else time.time() + remaining)
+        for key, value in metadata:
+            attribute = _ATTRIBUTES.get(key)
+            if attribute is not None:
+                setattr(envelope, attribute, value)
+            elif passes(key):
+                envelope.forwarded.append((key, value))
+        return envelope
+
+
+def passes(key: str) -> bool:
+    """Whether metadata of this key may cross the router: the kernel's and the transport's own may not."""
+    return key not in _TRANSPORT_KEYS and not key.startswith(_KEPT_PREFIXES)
+
+
+_TRANSPORT_KEYS = frozenset({"user-agent", "content-type", "te"})
+_KEPT_PREFIXES = (RESERVED_PREFIX, "grpc-", ":")
+
+
+_ATTRIBUTES = {
+    TOKEN_KEY: "token",
+    SERVICE_KEY: "service",
+    EXECUTION_KEY: "execution",
+    METHOD_KEY: "method",
+    MODULE_KEY: "module",
+    AS_KEY: "as_module",
+}
+
+
+@dataclass(slots=True)
+class Admitted:
+    """A call that was let through."""
+
+    execution: Execution
+    route: Route
+    context: bytes
+    """The serialized SignedContext for the provider."""
+
+
+class Admission:
+    """Who may call what, in which generation, right now."""
+
+    def __init__(self, workspace: str) -> None:
+        self.executions = Executions()
+        self.instances: dict[str, Instance] = {}
+        """Live instances by token."""
+        self.generation: Generation | None = None
+        """The newest published generation."""
+        self._workspace = workspace
+
+    def published(self) -> Generation:
+        """The newest published generation; `service_unavailable` while there is none."""
+        if self.generation is None:
+            raise _refused(
+                "service_unavailable", "the mesh is still starting", remedy="Wait until `up` says ready."
+            )
+        return self.generation
+
+    def admit(self, envelope: Envelope) -> Admitted:
+        """Admits a call of an instance. Raises the kernel's `MeshError` with `outcome: not_dispatched`."""
+        caller = self.instances.get(envelope.token)
+        if caller is None:
+            raise _refused("unauthenticated", "the call carries no token of a live instance")
+        service, major = _service(envelope.service)
+        key = envelope.service
+        if major is None:
+            key, major = _declared_major(caller, service)
+        if key not in caller.required:
+            raise _refused(
+                "service_not_authorized", f"{caller.module} does not declare {key} in required_services"
+            )
+        parent = self._parent(envelope, caller)
+        generation = parent.generation if parent is not None else caller.generation
+        if generation is None:
+            raise _refused("generation_closed", f"no generation has {caller.module} any more")
+        phase = _stricter(parent.phase if parent is not None else _ACTIVE, caller.phase)
+        route = (
+            generation.contributions_of(envelope.module)
+            if service == CONTRIBUTIONS
+            else generation.route(caller.module, service, major)
+        )
+        return self._pass(envelope, caller.module, generation, parent, phase, route)
+
+    def admit_operator(self, envelope: Envelope) -> Admitted:
+        """Admits a call that came over the control socket. It alone may address a module directly."""
+        generation = self.published()
+        service, major = _service(envelope.service)
+        if service == CONTRIBUTIONS:
+            route = generation.contributions_of(envelope.module)
+        elif envelope.module:
+            route = generation.direct(envelope.module, service, major)
+        else:
+            route = generation.route(envelope.as_module or None, service, major)
+        return self._pass(envelope, OPERATOR, generation, None, _ACTIVE, route)
+
+    def _parent(self, envelope: Envelope, caller: Instance) -> Execution | None:
+        if not envelope.execution:
+            return None
+        parent = self.executions.get(envelope.execution)
+        if parent is None or parent.owner is not caller:
+            raise _refused(
+                "execution_not_found", f"{envelope.execution} is not a live execution of {caller.module}"
+            )
+        if parent.cancelled is not None:
+            raise _refused(
+                "execution_cancelled", f"execution {parent.id} was cancelled: {parent.cancelled.message}"
+            )
+        return parent
+
+    def _pass(
+        self,
+        envelope: Envelope,
+        caller: str,
+        generation: Generation,
+        parent: Execution | None,
+        phase: Phase,
+        route: Route,
+    ) -> Admitted:
+        callee = route.instance
+        phase = _stricter(phase, callee.phase)
+        method = _method(envelope, route)
+        if phase == _PREPARATION and not method.preparation:
+            raise _refused(
+                "preparation_only", f"{route.label} {method.name} may not be called during preparation"
+            )
+        if phase == _CLEANUP and not method.cleanup:
+            raise _refused(
+                "generation_closed", f"{route.label} {method.name} may not be called during cleanup"
+            )
+        if callee.failure is not None:
+            raise _refused("service_unavailable", f"{callee.module}: {callee.failure.message}")
+        hops = 0 if parent is None else parent.hops + 1
+        if hops > MAX_HOPS:
+            raise _refused("limit_exceeded", f"calls nest deeper than {MAX_HOPS}")
+        counted = parent is None or not (parent.owner is callee or parent.descends_from(callee))
+        if counted and callee.outside >= callee.package.manifest.runtime.max_in_flight:
+            raise _refused(
+                "admission_full", f"{callee.module} has {callee.outside} calls in flight, its maximum"
+            )
+        deadline = envelope.deadline
+        if parent is not None and parent.deadline is not None:
+            deadline = parent.deadline if deadline is None else min(deadline, parent.deadline)
+        execution = Execution(
+            id=self.executions.next_id(),
+            parent=parent,
+            caller=caller,
+            owner=callee,
+            generation=generation,
+            phase=phase,
+            service=route.label,
+            method=method.name,
+            hops=hops,
+            deadline=deadline,
+            counted=counted,
+        )
+        context = CallContext(
+            audience=callee.id,
+            caller=caller,
+            generation=generation.id,
+            execution=execution.id,
+            parent=parent.id if parent is not None else "",
+            phase=phase,
+            service=route.label,
+            method=method.name,
+            deadline_unix_ms=0 if deadline is None else int(deadline * 1000),
+            expires_unix_ms=int(execution.started * 1000) + CONTEXT_LIFETIME_MS,
+            hops=hops,
+            workspace=self._workspace,
+        )
+        signed = sign(context.SerializeToString(), callee.key)
+        self.executions.begin(execution)
+        return Admitted(execution, route, signed)
+
+
+_ACTIVE, _PREPARATION, _CLEANUP = Phase.PHASE_ACTIVE, Phase.PHASE_PREPARATION, Phase.PHASE_CLEANUP
+_STRICTNESS = {_ACTIVE: 0, _PREPARATION: 1, _CLEANUP: 2}
+
+
+def _stricter(one: Phase, other: Phase) -> Phase:
+    return one if _STRICTNESS[one] >= _STRICTNESS[other] else other
+
+
+def _service(name: str) -> tuple[str, int | None]:
+    if not name:
+        raise _refused("invalid_request", f"the call carries no {SERVICE_KEY}")
+    try:
+        return parse_service(name)
+    except MeshError as wrong:
+        raise _refused(wrong.code, wrong.message) from None
+
+
+def _declared_major(caller: Instance, service: str) -> tuple[str, int]:
+    declared = [key for key in caller.required if key.startswith(f"{service}@")]
+    if len(declared) > 1:
+        names = ", ".join(sorted(declared))
+        raise _refused("invalid_request", f"{caller.module} declares {names}; name the major version")
+    key = declared[0] if declared else f"{service}@1"
+    return key, int(key.rpartition("@")[2])
+
+
+def _method(envelope: Envelope, route: Route) -> MethodDescriptor:
+    if envelope.path == DYNAMIC:
+        if route.descriptor.grpc_service:
+            raise _refused("method_not_found", f"{route.label} is carried by {carrier(route.descriptor)}")
+        if not envelope.method:
+            raise _refused("invalid_request", f"a dynamic call carries the metadata {METHOD_KEY}")
+        found = route.by_name.get(envelope.method)
+        asked = envelope.method
+    else:
+        found = route.by_path.get(envelope.path)
+        asked = envelope.path
+    if found is None:
+        methods = ", ".join(route.by_name)
+        raise _refused(
+            "method_not_found",
+            f"{route.instance.module} declares no {asked} in {route.label}; it has {methods}",
+        )
+    return found
+
+
+def carrier(descriptor: ServiceDescriptor) -> str:
+    """How calls to a service are carried, in words."""
+    return f"typed:{descriptor.grpc_service}" if descriptor.grpc_service else "dynamic"
+
+
+def _refused(code: str, message: str, **details: str) -> MeshError:
+    return MeshError(code, message, outcome="not_dispatched", **details)

@@ -1,0 +1,86 @@
+"""A command's connection to the running mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn, Self
+
+import grpc
+
+from contract.errors import MeshError, from_rpc_error
+from contract.transport import CHANNEL_OPTIONS
+from router.cli.terminal import EXIT_NO_MESH, fail
+from router.home import Home
+from wuu.mesh.v1 import control_pb2, control_pb2_grpc
+
+CONNECT_TIMEOUT = 5.0
+"""Seconds that a command waits for a mesh that has announced itself."""
+
+
+class Session:
+    """Calls over the control socket. Failures are `MeshError`; without a mesh the command ends with 3."""
+
+    def __init__(self, home: Home, control: str) -> None:
+        self.home = home
+        self._channel = grpc.insecure_channel(f"unix:{control}", options=CHANNEL_OPTIONS)
+        try:
+            grpc.channel_ready_future(self._channel).result(timeout=CONNECT_TIMEOUT)
+        except grpc.FutureTimeoutError:
+            self.close()
+            no_mesh(home)
+        self.control: Any = control_pb2_grpc.ControlStub(self._channel)
+
+    @classmethod
+    def of(cls, root: Path | None) -> Self:
+        """The session with the mesh of a home."""
+        home = Home.at(root)
+        running = home.running()
+        if running is None or not Path(running.control).exists():
+            no_mesh(home)
+        return cls(home, running.control)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._channel.close()
+
+    def status(self) -> control_pb2.GetStatusResponse:
+        """The mesh as it is now."""
+        answer: control_pb2.GetStatusResponse = self.ask(
+            self.control.GetStatus, control_pb2.GetStatusRequest()
+        )
+        return answer
+
+    def ask(self, rpc: Callable[..., Any], request: Any) -> Any:
+        """One call of the control API."""
+        return _asked(lambda: rpc(request))
+
+    def unary(self, path: str, request: bytes, metadata: Sequence[tuple[str, str]]) -> bytes:
+        """One call of a service, in serialized messages."""
+        send: Any = self._channel.unary_unary(path)
+        answer: bytes = _asked(lambda: send(request, metadata=tuple(metadata)))
+        return answer
+
+
+def no_mesh(home: Home) -> NoReturn:
+    """Ends the command because no mesh runs."""
+    fail(
+        EXIT_NO_MESH,
+        f"no mesh is running in {home.root}",
+        "Start one with `wuu-mesh up`, or name its --home.",
+    )
+
+
+def _asked(send: Callable[[], Any]) -> Any:
+    try:
+        return send()
+    except grpc.RpcError as error:
+        if isinstance(error, grpc.Call):
+            raise from_rpc_error(error) from None
+        raise MeshError("host_error", str(error)) from None

@@ -1,0 +1,127 @@
+"""`wuu-mesh status`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from router.cli.session import Session
+from router.cli.terminal import HomeOption, JsonOption, emit, explained
+from wuu.mesh.v1 import control_pb2
+
+STYLES = {
+    "active": "green",
+    "starting": "yellow",
+    "blocked": "red",
+    "failed": "red",
+    "degraded": "yellow",
+    "building": "yellow",
+}
+
+
+def status(home: HomeOption = None, json: JsonOption = False) -> None:
+    """Show the generation, every module and every service."""
+    with explained(), Session.of(home) as session:
+        answer = session.status()
+    if json:
+        emit(status_json(answer))
+    else:
+        show(answer)
+
+
+def status_json(answer: control_pb2.GetStatusResponse) -> dict[str, Any]:
+    """The status as `--json` prints it."""
+    return {
+        "generation": {"id": answer.generation.id, "state": answer.generation.state},
+        "modules": [
+            {
+                "id": module.id,
+                "version": module.version,
+                "state": module.state,
+                "pid": module.pid or None,
+                "rss_bytes": module.rss_bytes or None,
+                "provides": list(module.provides),
+                "requires": list(module.requires),
+                "error": {"code": module.error_code, "message": module.error} if module.error else None,
+                "protocol": module.protocol,
+                "instance": module.instance or None,
+                "start_ms": module.start_ms,
+                "stray_lines": module.stray_lines,
+                "last_stray_line": module.last_stray_line or None,
+            }
+            for module in answer.modules
+        ],
+        "services": [
+            {
+                "service": service.service,
+                "major": service.major,
+                "version": service.version,
+                "provider": service.provider,
+                "source": service.source or None,
+            }
+            for service in answer.services
+        ],
+        "router": {
+            "pid": answer.router.pid,
+            "rss_bytes": answer.router.rss_bytes,
+            "version": answer.router.version,
+            "home": answer.router.home,
+            "composition": answer.router.composition or None,
+            "started_unix_ms": answer.router.started_unix_ms,
+            "executions": answer.router.executions,
+        },
+    }
+
+
+def show(answer: control_pb2.GetStatusResponse) -> None:
+    """The status for people."""
+    console = Console()
+    router = answer.router
+    console.print(
+        f"generation [bold]{answer.generation.id or '-'}[/] {styled(answer.generation.state)}"
+        f" · router pid {router.pid}, {mib(router.rss_bytes)} · {router.executions} executions"
+    )
+    console.print(
+        f"home {router.home} · composition {router.composition or 'the product’s own'}", soft_wrap=True
+    )
+    console.print(modules_table(answer))
+    services = Table("service", "version", "provider", "selected by", box=None, pad_edge=False)
+    for service in answer.services:
+        services.add_row(
+            f"{service.service}@{service.major}", service.version, service.provider, service.source or "–"
+        )
+    if answer.services:
+        console.print()
+        console.print(services)
+
+
+def modules_table(answer: control_pb2.GetStatusResponse) -> Table:
+    """The modules, a row each."""
+    table = Table("module", "version", "state", "pid", "memory", "provides", "why", box=None, pad_edge=False)
+    for module in answer.modules:
+        why = module.error
+        if module.stray_lines:
+            why = f"{why} {module.stray_lines} stray lines on stdout".strip()
+        table.add_row(
+            module.id,
+            module.version,
+            styled(module.state),
+            str(module.pid or "–"),
+            mib(module.rss_bytes),
+            ", ".join(module.provides) or "–",
+            why,
+        )
+    return table
+
+
+def styled(state: str) -> str:
+    """A state in its colour."""
+    style = STYLES.get(state)
+    return f"[{style}]{state}[/]" if style else state
+
+
+def mib(size: int) -> str:
+    """A size for people."""
+    return f"{size / 2**20:.0f} MiB" if size else "–"

@@ -1,0 +1,24 @@
+"""Composition: document + declarations → graph. Pure: no process, no socket, no clock."""
+
+from router.composition.document import Document, ModuleEntry, Selection, parse_document
+from router.composition.graph import Absent, Binding, Graph, Node, Selected
+from router.composition.profile import effective
+from router.composition.rejected import Problem, Rejected
+from router.composition.resolve import Known, resolve
+
+__all__ = [
+    "Absent",
+    "Binding",
+    "Document",
+    "Graph",
+    "Known",
+    "ModuleEntry",
+    "Node",
+    "Problem",
+    "Rejected",
+    "Selected",
+    "Selection",
+    "effective",
+    "parse_document",
+    "resolve",
+]

@@ -1,0 +1,85 @@
+"""Choice: the provider of one requirement, before anything is known of its readiness.
+
+A selection for the consumer comes first, then one for every consumer, then the only candidate. Nothing
+else is ever tried (*No hidden fallback*).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from router.composition.declared import Declared, Key
+from router.composition.document import Selection
+from router.composition.graph import Binding
+from router.composition.rejected import Problem
+
+ONLY_PROVIDER = "only provider"
+"""The source of a binding that nobody selected."""
+
+Selections = Mapping[tuple[str | None, Key], Selection]
+"""Selections by consumer (None: every consumer) and service."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """A requirement without a provider that can serve it."""
+
+    code: str
+    phrase: str
+    """What is lacking and why; reads on from "requires"."""
+
+
+def choose(
+    consumer: str, key: Key, *, selections: Selections, declared: Declared, place: str
+) -> Binding | Lack | Problem:
+    """The provider that `consumer` is bound to for `key`, or why there is none.
+
+    A self-route is a problem of the document; `place` is where it stands if nobody selected it.
+    """
+    selection = selections.get((consumer, key)) or selections.get((None, key))
+    if selection is not None:
+        if selection.provider == consumer:
+            return _self_route(consumer, key, selection.source, "is selected for itself")
+        return Binding(consumer, *key, selection.provider, selection.source)
+    providers = declared.providers.get(key, ())
+    candidates = [provider for provider in providers if provider != consumer]
+    if len(candidates) == 1:
+        return Binding(consumer, *key, candidates[0], ONLY_PROVIDER)
+    if candidates:
+        return Lack(
+            "service_ambiguous", f"{_named(key)}, which {listed(candidates)} provide and none is selected"
+        )
+    if providers:
+        return _self_route(consumer, key, place, "is the only provider")
+    return _nobody(key, required=declared.required[consumer][key], declared=declared)
+
+
+def _nobody(key: Key, *, required: bool, declared: Declared) -> Lack:
+    service, _ = key
+    others = [(service, major) for major in declared.majors.get(service, ())]
+    if others:
+        known = [f"{_named(other)} of {listed(declared.providers[other])}" for other in others]
+        return Lack("service_version_mismatch", f"{_named(key)}, but only {listed(known)} is provided")
+    code = "service_not_found" if required else "service_optional_absent"
+    unknown = f" (what {listed(declared.silent)} would provide is not known)" if declared.silent else ""
+    return Lack(code, f"{_named(key)}, which no module of the composition provides{unknown}")
+
+
+def _self_route(consumer: str, key: Key, where: str, why: str) -> Problem:
+    return Problem(
+        where,
+        f"{consumer} provides and requires {_named(key)} and {why}: "
+        "it needs an explicit consumer binding to another implementation",
+    )
+
+
+def _named(key: Key) -> str:
+    service, major = key
+    return f"{service}@{major}"
+
+
+def listed(names: Sequence[str], limit: int = 5) -> str:
+    """`a, b and c`; what is past the limit is only counted."""
+    shown = [*names[:limit], *([f"{len(names) - limit} more"] if len(names) > limit else [])]
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))

@@ -1,0 +1,38 @@
+"""Profile: what the product adds where the document leaves it open.
+
+A profile is a list of bundles, applied in order. What the document says comes first: the modules that it
+names are all there are, and its selections win. Source: 产品 profile 与渲染器绑定.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from router.composition.bundle import PROFILES
+from router.composition.document import Document, ModuleEntry, Selection
+
+
+def profile_source(document: Document) -> str:
+    """What stands as the source of everything that the document's profile adds."""
+    return f"profile {document.profile}"
+
+
+def effective(document: Document) -> tuple[Mapping[str, ModuleEntry], tuple[Selection, ...]]:
+    """The modules and selections that hold: those of the document, then what its profile adds.
+
+    A selection of the profile holds only where the document has none for every consumer, and only if its
+    provider is enabled: taking a module out never breaks a choice that the operator did not make.
+    """
+    bundles = PROFILES[document.profile]
+    modules = document.modules
+    if modules is None:
+        modules = {module: ModuleEntry() for bundle in bundles for module in bundle.modules}
+    enabled = {module for module, entry in modules.items() if entry.enabled}
+    chosen = {(choice.service, choice.major) for choice in document.services if choice.consumer is None}
+    added = {
+        (service, major): Selection(service, major, provider, None, profile_source(document))
+        for bundle in bundles
+        for service, major, provider in bundle.selections
+        if (service, major) not in chosen and provider in enabled
+    }
+    return modules, (*document.services, *added.values())

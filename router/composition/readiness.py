@@ -1,0 +1,78 @@
+"""Readiness: which modules can start, and what keeps the others from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from router.composition.choice import Lack
+from router.composition.declared import Declared, Key
+from router.composition.graph import Absent, Binding, Node
+
+Choices = Mapping[str, Mapping[Key, Binding | Lack]]
+"""What was chosen for each requirement of each module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """Why a module itself cannot serve, whatever it requires."""
+
+    code: str
+    reason: str
+    predicate: str
+    """The reason as it is said of the module elsewhere: `failed: exit status 1`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Nodes, and for each that is not ready what to say of it elsewhere."""
+
+    nodes: Mapping[str, Node]
+    predicates: Mapping[str, str]
+    """`failed: …` or `is blocked: …`, by module. Of several causes it follows the first: all of them
+    would grow with the number of paths to a cause."""
+
+
+def settle(
+    order: tuple[str, ...],
+    choices: Choices,
+    declared: Declared,
+    unavailable: Mapping[str, Unavailable],
+) -> Readiness:
+    """The nodes of the enabled modules; `order` has them all, providers first."""
+    nodes: dict[str, Node] = {}
+    predicates: dict[str, str] = {}
+    for module in order:
+        bindings: list[Binding] = []
+        absent: list[Absent] = []
+        unmet: list[Absent] = []
+        causes: list[tuple[str, str]] = []
+        if module in unavailable:
+            causes.append((unavailable[module].code, unavailable[module].reason))
+        for (service, major), choice in choices[module].items():
+            if isinstance(choice, Binding):
+                if choice.provider not in predicates:
+                    bindings.append(choice)
+                    continue
+                chain = f"{service}@{major} of {choice.provider}, which {predicates[choice.provider]}"
+                lack = Lack("service_unavailable", chain)
+            else:
+                lack = choice
+            if declared.required[module][service, major]:
+                unmet.append(Absent(service, major, lack.code, f"{module} requires {lack.phrase}"))
+                causes.append((lack.code, f"requires {lack.phrase}"))
+            else:
+                absent.append(Absent(service, major, lack.code, f"{module} may use {lack.phrase}"))
+        if causes:
+            blocked = f"is blocked: {causes[0][1]}"
+            predicates[module] = unavailable[module].predicate if module in unavailable else blocked
+        nodes[module] = Node(
+            module,
+            state="blocked" if causes else "ready",
+            reason="; ".join(cause for _, cause in causes),
+            reason_code=causes[0][0] if causes else "",
+            bindings=tuple(bindings),
+            absent=tuple(absent),
+            unmet=tuple(unmet),
+        )
+    return Readiness(nodes, predicates)

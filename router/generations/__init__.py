@@ -1,0 +1,1 @@
+"""A graph with the instances that serve it, published as a whole."""

@@ -1,0 +1,134 @@
+"""The home of one mesh: where it keeps its state, and where its sockets are."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import filelock
+import msgspec
+
+from contract.errors import MeshError
+
+SOCKET_PATH_LIMIT = 107
+"""Bytes that the path of a Unix socket may have on Linux."""
+
+
+class Running(msgspec.Struct, frozen=True):
+    """What `mesh.json` says about the mesh that runs here."""
+
+    pid: int
+    """The router's process id."""
+    control: str
+    """The absolute path of the control socket."""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Paths of one mesh, under its home and under the runtime directory."""
+
+    root: Path
+
+    @classmethod
+    def at(cls, root: Path | None = None) -> Home:
+        """The home at `root`; by default `$WUU_MESH_HOME`, else `$XDG_STATE_HOME/wuu-mesh`."""
+        if root is None:
+            named = os.environ.get("WUU_MESH_HOME")
+            state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+            root = Path(named) if named else Path(state) / "wuu-mesh"
+        return cls(root.expanduser().absolute())
+
+    @property
+    def sockets(self) -> Path:
+        """The 0700 directory of this home's sockets."""
+        runtime = os.environ.get("XDG_RUNTIME_DIR")
+        base = (
+            Path(runtime) / "wuu-mesh" if runtime else Path(tempfile.gettempdir()) / f"wuu-mesh-{os.getuid()}"
+        )
+        return base / hashlib.sha256(os.fsencode(self.root)).hexdigest()[:8]
+
+    @property
+    def packages(self) -> Path:
+        """Where packages of this home are found."""
+        return self.root / "packages"
+
+    @property
+    def journal(self) -> Path:
+        """The journal of generations and declarations."""
+        return self.root / "journal.sqlite3"
+
+    @property
+    def logs(self) -> Path:
+        """The directory of logs."""
+        return self.root / "logs"
+
+    def state_of(self, module: str) -> Path:
+        """The directory that is the module's own."""
+        return self.root / "state" / module
+
+    def open(self) -> filelock.BaseFileLock:
+        """Makes the directories and takes the home for this process.
+
+        Raises `service_unavailable` naming the process that holds it. Sockets and pid files that a dead
+        router left behind are removed.
+        """
+        self.root.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(self.root / "lock")
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            holder = self.running()
+            who = f"process {holder.pid}" if holder else "another process"
+            raise MeshError(
+                "service_unavailable",
+                f"{who} holds {self.root}",
+                remedy="Stop it with `wuu-mesh down`, or use another home with --home DIR.",
+            ) from None
+        self._pid_file.unlink(missing_ok=True)
+        self.logs.mkdir(exist_ok=True)
+        for directory in (self.sockets.parent, self.sockets):
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            found = directory.lstat()
+            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+                raise MeshError(
+                    "host_error",
+                    f"{directory} is not a directory of this user with mode 0700",
+                    remedy="Remove it, or set XDG_RUNTIME_DIR.",
+                )
+        if len(os.fsencode(self.sockets / "00000000")) > SOCKET_PATH_LIMIT:
+            raise MeshError(
+                "host_error",
+                f"socket paths under {self.sockets} pass {SOCKET_PATH_LIMIT} bytes",
+                remedy="Set XDG_RUNTIME_DIR to a shorter path.",
+            )
+        for stale in self.sockets.iterdir():
+            stale.unlink()
+        return lock
+
+    def announce(self, running: Running) -> None:
+        """Writes `mesh.json`, so that commands find this mesh."""
+        written = self.root / "mesh.json.new"
+        written.write_bytes(msgspec.json.encode(running))
+        written.replace(self._pid_file)
+
+    def close(self) -> None:
+        """Removes what `announce` and the sockets left."""
+        self._pid_file.unlink(missing_ok=True)
+        for socket in self.sockets.iterdir():
+            socket.unlink()
+        self.sockets.rmdir()
+
+    def running(self) -> Running | None:
+        """What `mesh.json` says; None where no mesh has announced itself."""
+        try:
+            return msgspec.json.decode(self._pid_file.read_bytes(), type=Running)
+        except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
+            return None
+
+    @property
+    def _pid_file(self) -> Path:
+        return self.root / "mesh.json"

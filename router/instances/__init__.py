@@ -1,0 +1,1 @@
+"""Processes: the guardian, and the start, watch and stop of each instance."""

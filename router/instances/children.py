@@ -1,0 +1,142 @@
+"""The router's end of the guardian: children by name, and how each of them ended."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from router.instances import guardian
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a process ended: an exit status or a signal."""
+
+    status: int | None
+    signal: int | None
+
+    def __str__(self) -> str:
+        if self.signal is not None:
+            try:
+                return f"was killed by {signal.Signals(self.signal).name}"
+            except ValueError:
+                return f"was killed by signal {self.signal}"
+        return f"exited with status {self.status}"
+
+
+@dataclass(slots=True, eq=False)
+class Child:
+    """One process that the guardian started."""
+
+    name: str
+    pid: int
+    exited: asyncio.Future[Exit]
+    """Done when the process has been collected."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spawn:
+    """What to start; see `router.instances.guardian` for the roles."""
+
+    name: str
+    role: Literal["instance", "host", "plugin"]
+    argv: Sequence[str]
+    cwd: Path
+    env: Mapping[str, str]
+    log: Path
+    line: bytes = b""
+    host: str = ""
+    attach: Any = None
+
+
+@dataclass(slots=True)
+class Children:
+    """Every child process of this router."""
+
+    _process: subprocess.Popen[bytes]
+    _reader: asyncio.StreamReader
+    _writer: asyncio.StreamWriter
+    _children: dict[str, Child] = field(default_factory=dict)
+    _starting: dict[str, asyncio.Future[Child]] = field(default_factory=dict)
+    lost: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the guardian is gone: nothing can be started or collected any more."""
+    _listening: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def guard(cls) -> Children:
+        """Starts the guardian, before anything else is started."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            process = subprocess.Popen(  # noqa: ASYNC220 (nothing is served yet)
+                [sys.executable, "-I", "-S", guardian.__file__], stdin=theirs.fileno(), process_group=0
+            )
+        reader, writer = await asyncio.open_unix_connection(sock=ours, limit=1 << 20)
+        children = cls(process, reader, writer)
+        children._listening = asyncio.create_task(children._listen())
+        return children
+
+    async def spawn(self, spawn: Spawn) -> Child:
+        """Starts a child; OSError says why it could not be started."""
+        if self.lost.is_set():
+            raise OSError("the guardian is gone")
+        started: asyncio.Future[Child] = asyncio.get_running_loop().create_future()
+        self._starting[spawn.name] = started
+        self._tell(
+            op="spawn",
+            child=spawn.name,
+            role=spawn.role,
+            argv=list(spawn.argv),
+            cwd=str(spawn.cwd),
+            env=dict(spawn.env),
+            log=str(spawn.log),
+            line=spawn.line.decode(),
+            host=spawn.host,
+            attach=msgspec.to_builtins(spawn.attach),
+        )
+        return await started
+
+    def close(self, child: Child) -> None:
+        """Ends the child's standard input: its lifeline."""
+        self._tell(op="close", child=child.name)
+
+    def kill(self, child: Child, number: signal.Signals = signal.SIGKILL) -> None:
+        """Signals the child's process group."""
+        self._tell(op="kill", child=child.name, signal=int(number))
+
+    async def release(self) -> None:
+        """Lets the guardian go: it ends what is left, and itself."""
+        self._writer.close()
+        if self._listening is not None:
+            self._listening.cancel()
+        await asyncio.to_thread(self._process.wait)
+
+    def _tell(self, **message: Any) -> None:
+        if not self.lost.is_set():
+            self._writer.write(msgspec.json.encode(message) + b"\n")
+
+    async def _listen(self) -> None:
+        loop = asyncio.get_running_loop()
+        while line := await self._reader.readline():
+            message = msgspec.json.decode(line)
+            name = message["child"]
+            match message["op"]:
+                case "spawned":
+                    child = Child(name, message["pid"], loop.create_future())
+                    self._children[name] = child
+                    self._starting.pop(name).set_result(child)
+                case "refused":
+                    self._starting.pop(name).set_exception(OSError(message["error"]))
+                case "exited":
+                    self._children.pop(name).exited.set_result(Exit(message["status"], message["signal"]))
+        self.lost.set()
+        for started in self._starting.values():
+            started.set_exception(OSError("the guardian is gone"))

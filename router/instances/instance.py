@@ -1,0 +1,118 @@
+"""One start of one module: its token, its key, its socket, its incarnation."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import grpc
+
+from contract.context import Phase
+from contract.errors import MeshError
+from contract.handshake import Handshake
+from contract.transport import CHANNEL_OPTIONS
+from router.instances.children import Child
+from router.instances.log import tail
+from router.packages.package import Package
+from wuu.mesh.v1.declaration_pb2 import Declaration
+
+if TYPE_CHECKING:
+    from router.admission.execution import Execution
+    from router.generations.generation import Generation
+
+OBITUARY_WAIT = 1.0
+"""Seconds that a failed call waits for the exit of the process that failed it."""
+
+
+@dataclass(slots=True, eq=False)
+class Instance:
+    """A module that runs, or ran. Identity is the object: no two starts are the same."""
+
+    package: Package
+    socket: Path
+    log: Path
+    incarnation: str = field(default_factory=lambda: secrets.token_hex(8))
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+    state: str = "starting"
+    """See `ModuleStatus.state`."""
+    phase: Phase = Phase.PHASE_PREPARATION
+    declaration: Declaration | None = None
+    """Known after initialize."""
+    required: frozenset[str] = frozenset()
+    """What it may call, as `name@major`."""
+    generation: Generation | None = None
+    """The newest generation that has it: where its calls outside any execution go."""
+    child: Child | None = None
+    failure: MeshError | None = None
+    """Why it cannot be called; None while it can."""
+    executions: set[Execution] = field(default_factory=set)
+    """The live executions that it owns."""
+    outside: int = 0
+    """How many of them count against `max_in_flight`: descendants of its own do not."""
+    stray_lines: int = 0
+    last_stray_line: str = ""
+    started_at: float = field(default_factory=time.monotonic)
+    start_ms: int = 0
+    channel: grpc.aio.Channel = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.channel = grpc.aio.insecure_channel(f"unix:{self.socket}", options=CHANNEL_OPTIONS)
+
+    @property
+    def module(self) -> str:
+        """The id of its module."""
+        return self.package.manifest.id
+
+    @property
+    def id(self) -> str:
+        """The audience of its contexts."""
+        return f"{self.module}@{self.incarnation}"
+
+    def handshake(self, router: str) -> Handshake:
+        """What it is told on its first line."""
+        return Handshake(
+            module=self.module,
+            instance=self.id,
+            listen=str(self.socket),
+            router=router,
+            token=self.token,
+            key=self.key.hex(),
+        )
+
+    def declare(self, declaration: Declaration) -> None:
+        """Keeps what initialize answered."""
+        self.declaration = declaration
+        self.required = frozenset(f"{r.name}@{r.major}" for r in declaration.required_services)
+
+    def reach(self, state: str) -> None:
+        """Enters a state."""
+        self.state = state
+        self.start_ms = round((time.monotonic() - self.started_at) * 1000)
+
+    def fail(self, error: MeshError) -> None:
+        """It cannot be called any more, and why. The first reason stands."""
+        if self.failure is None:
+            self.failure = error
+            self.reach("failed")
+
+    def last_words(self) -> str:
+        """The end of its log, for a message; empty where it said nothing."""
+        said = tail(self.log)
+        return f"; it last said: {said}" if said else ""
+
+    async def obituary(self) -> MeshError:
+        """Why a call that was sent got no answer: how the process ended and what it said last."""
+        if self.child is not None and not self.child.exited.done():
+            await asyncio.wait([self.child.exited], timeout=OBITUARY_WAIT)
+        if self.child is not None and self.child.exited.done():
+            ended = f"{self.module} {self.child.exited.result()}{self.last_words()}"
+        elif self.failure is not None:
+            ended = self.failure.message
+        else:
+            ended = f"{self.module} closed the connection"
+        return MeshError("service_unavailable", ended, outcome="unknown")

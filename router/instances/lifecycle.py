@@ -1,0 +1,125 @@
+"""The router's calls of `wuu.mesh.v1.Lifecycle`, each signed and bounded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import grpc
+from google.protobuf.message import DecodeError, Message
+
+from contract.context import CONTEXT_KEY, ROUTER, CallContext, sign
+from contract.declaration import LIFECYCLE_VERSION, check_declaration
+from contract.errors import MeshError, from_rpc_error
+from contract.transport import unary
+from router.instances.instance import Instance
+from wuu.mesh.v1.lifecycle_pb2 import (
+    ActivateRequest,
+    Binding,
+    InitializeRequest,
+    InitializeResponse,
+    PrepareRequest,
+    ServiceChangedRequest,
+    ShutdownRequest,
+)
+
+HOST_FEATURES: tuple[str, ...] = ()
+"""The host features on offer."""
+
+SHUTDOWN_TIMEOUT = 2.0
+"""Seconds that an instance has to answer shutdown."""
+
+_RPCS: dict[type[Message], tuple[str, str]] = {
+    InitializeRequest: ("Initialize", "initialize"),
+    PrepareRequest: ("Prepare", "prepare"),
+    ActivateRequest: ("Activate", "activate"),
+    ServiceChangedRequest: ("ServiceChanged", "service-changed"),
+    ShutdownRequest: ("Shutdown", "shutdown"),
+}
+
+
+async def initialize(instance: Instance, request: InitializeRequest, timeout: float) -> None:
+    """Asks for the declaration, checks it and keeps it.
+
+    Raises `protocol_violation` for an older lifecycle, a feature that was not on offer, or a declaration that
+    breaks a rule; otherwise what the instance answered.
+    """
+    answer = await _call(instance, request, timeout)
+    try:
+        response = InitializeResponse.FromString(answer)
+    except DecodeError:
+        raise MeshError(
+            "protocol_violation", f"{instance.module}: initialize: not an InitializeResponse"
+        ) from None
+    if response.lifecycle_version != LIFECYCLE_VERSION:
+        raise MeshError(
+            "protocol_violation",
+            f"{instance.module} speaks lifecycle {response.lifecycle_version}, not {LIFECYCLE_VERSION}",
+            remedy="Move reads of persisted state from initialize to prepare and answer lifecycle_version 2.",
+        )
+    for feature in response.required_host_features:
+        if feature not in request.host_features:
+            raise MeshError(
+                "protocol_violation",
+                f"{instance.module} requires the host feature {feature}, which this host does not offer",
+                remedy="Use a version of the mesh that offers it.",
+            )
+    try:
+        check_declaration(response.declaration)
+    except MeshError as broken:
+        raise MeshError(broken.code, f"{instance.module}: {broken.message}", **broken.details) from None
+    instance.declare(response.declaration)
+
+
+async def prepare(instance: Instance, bindings: Sequence[Binding], timeout: float) -> None:
+    """Lets the instance read and validate its state."""
+    await _call(instance, PrepareRequest(bindings=bindings), timeout)
+
+
+async def activate(instance: Instance, timeout: float) -> None:
+    """Lets effects begin."""
+    await _call(instance, ActivateRequest(), timeout)
+
+
+async def service_changed(instance: Instance, change: ServiceChangedRequest, timeout: float) -> None:
+    """Tells a consumer that a bound service is gone, or back."""
+    await _call(instance, change, timeout)
+
+
+async def shutdown(instance: Instance, timeout: float) -> None:
+    """Lets the instance release what it holds."""
+    await _call(instance, ShutdownRequest(), timeout)
+
+
+async def _call(instance: Instance, request: Message, timeout: float) -> bytes:
+    rpc, method = _RPCS[type(request)]
+    now = time.time()
+    context = CallContext(
+        audience=instance.id,
+        caller=ROUTER,
+        generation=instance.generation.id if instance.generation else "",
+        phase=instance.phase,
+        service="wuu.mesh.lifecycle@1",
+        method=method,
+        deadline_unix_ms=round((now + timeout) * 1000),
+        expires_unix_ms=round((now + timeout) * 1000),
+    )
+    signed = sign(context.SerializeToString(), instance.key)
+    path = f"/wuu.mesh.v1.Lifecycle/{rpc}"
+    try:
+        return await unary(
+            instance.channel, path, request.SerializeToString(), ((CONTEXT_KEY, signed),), timeout
+        )
+    except grpc.aio.AioRpcError as error:
+        if error.code() == grpc.StatusCode.UNAVAILABLE:
+            raise await instance.obituary() from None
+        if error.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
+            raise MeshError(
+                "deadline_exceeded",
+                f"{instance.module} did not answer {method} within {timeout:g} s{instance.last_words()}",
+                remedy="Raise runtime.timeout in its manifest, or see `wuu-mesh logs`.",
+            ) from None
+        answered = from_rpc_error(error)
+        raise MeshError(
+            answered.code, f"{instance.module}: {method}: {answered.message}", **answered.details
+        ) from None

@@ -1,0 +1,43 @@
+"""The logs of instances: one file per start, the newest few of a module kept."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+KEPT = 5
+"""How many logs of one module are kept."""
+
+TAIL_BYTES = 600
+"""How much of the end of a log is quoted in an error."""
+
+
+def new_log(directory: Path, module: str, incarnation: str) -> Path:
+    """The path of the log of a new instance; all but the newest logs of the module are removed."""
+    own = directory / module
+    own.mkdir(parents=True, exist_ok=True)
+    logs = sorted(own.iterdir(), key=lambda log: log.stat().st_mtime)
+    for old in logs[: -KEPT + 1]:
+        old.unlink()
+    log = own / f"{incarnation}.log"
+    log.touch(mode=0o600)
+    return log
+
+
+def latest_log(directory: Path, module: str) -> Path | None:
+    """The log of the newest instance of a module; None where it never ran."""
+    own = directory / module
+    if not own.is_dir():
+        return None
+    return max(own.iterdir(), key=lambda log: log.stat().st_mtime_ns, default=None)
+
+
+def tail(log: Path) -> str:
+    """The last lines of a log in one line of text."""
+    try:
+        with log.open("rb") as opened:
+            opened.seek(max(opened.seek(0, os.SEEK_END) - TAIL_BYTES, 0))
+            last = opened.read()
+    except FileNotFoundError:
+        return ""
+    return " | ".join(last.decode("utf-8", "replace").strip().splitlines()[-8:])

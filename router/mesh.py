@@ -1,0 +1,255 @@
+"""The mesh: one router's whole life, from the lock on its home to the end of its last child."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import grpc
+import structlog
+
+from contract.context import Phase
+from contract.errors import MeshError
+from router.admission.admission import Admission
+from router.composition.document import Document
+from router.composition.graph import Graph
+from router.composition.profile import effective
+from router.control.events import Events
+from router.control.service import ControlService
+from router.generations.build import Candidate
+from router.generations.generation import Generation
+from router.generations.journal import Journal
+from router.home import Home, Running
+from router.instances import lifecycle
+from router.instances.children import Children
+from router.instances.instance import Instance
+from router.instances.start import Starter
+from router.packages.discovery import Discovery
+from router.relay.relay import Relay
+from router.relay.server import Calls, Reports, Shapes, listen
+from wuu.mesh.v1 import control_pb2_grpc
+from wuu.mesh.v1.lifecycle_pb2 import ServiceChangedRequest
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+STOP_TIMEOUT = 4.0
+"""Seconds that the stop of every module may take in all; `down` promises five."""
+
+
+@dataclass(slots=True, eq=False)
+class Mesh:
+    """One router and what it runs."""
+
+    home: Home
+    document: Document
+    discovery: Discovery
+    composition: Path | None
+    """Where the document was read; None for the product's own."""
+    workspace: str
+    events: Events = field(default_factory=Events)
+    stop_requested: asyncio.Event = field(default_factory=asyncio.Event)
+    admission: Admission = field(init=False)
+    instances: dict[str, Instance] = field(default_factory=dict)
+    """The newest instance of each module that was started."""
+    journal: Path | None = None
+    """Another journal than the home's."""
+    _shapes: Shapes = field(default_factory=Shapes)
+    _children: Children | None = None
+    _background: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.admission = Admission(self.workspace)
+
+    async def run(self, announced: Callable[[Running], None]) -> None:
+        """Runs until `stop_requested`, or the guardian is lost. The home must be open.
+
+        `announced` is called once the control socket answers. Raises `Rejected` when the document is.
+        """
+        async with self._begun() as candidate:
+            running = Running(os.getpid(), str(self.home.sockets / "control"))
+            self.home.announce(running)
+            announced(running)
+            building = asyncio.create_task(candidate.build())
+            stop = asyncio.create_task(self.stop_requested.wait())
+            lost = asyncio.create_task(candidate.starter.children.lost.wait())
+            await asyncio.wait((building, stop, lost), return_when=asyncio.FIRST_COMPLETED)
+            if building.done():
+                building.result()
+            else:
+                building.cancel()
+            await asyncio.wait((stop, lost), return_when=asyncio.FIRST_COMPLETED)
+            if lost.done():
+                self.events.emit("mesh", "", "failed", "the guardian is gone; nothing can be kept running")
+
+    async def declare(self) -> Graph:
+        """Initializes every module, which only declares, and stops. Raises `Rejected`."""
+        async with self._begun() as candidate:
+            return await candidate.declare()
+
+    @asynccontextmanager
+    async def _begun(self) -> AsyncIterator[Candidate]:
+        """Everything that stands before the first module starts, and its end."""
+        children = self._children = await Children.guard()
+        journal = Journal(self.journal or self.home.journal)
+        servers: list[grpc.aio.Server] = []
+        starter = Starter(self.home, children, f"unix:{self.home.sockets / 'router'}")
+        try:
+            servers += await self._listen()
+            yield Candidate(
+                document=self.document,
+                discovery=self.discovery,
+                starter=starter,
+                admission=self.admission,
+                journal=journal,
+                events=self.events,
+                shapes=self._shapes,
+                workspace=self.workspace,
+                supervise=self._supervise,
+                instances=self.instances,
+            )
+        finally:
+            await self._stop(starter)
+            for server in servers:
+                await server.stop(0.2)
+            journal.close()
+            await children.release()
+
+    @property
+    def modules(self) -> set[str]:
+        """The modules of the composition."""
+        return set(effective(self.document)[0])
+
+    @property
+    def generation_state(self) -> str:
+        """The state of the generation that new work takes, or is about to."""
+        if self.stop_requested.is_set():
+            return "closing"
+        generation = self.admission.generation
+        return generation.state if generation is not None else "building"
+
+    def state_of(self, module: str) -> tuple[str, str, str]:
+        """A module's state, why it is in it, and the code of why."""
+        instance = self.instances.get(module)
+        if instance is not None and instance.failure is not None:
+            return instance.state, instance.failure.message, instance.failure.code
+        generation = self.admission.generation
+        node = generation.graph.nodes.get(module) if generation is not None else None
+        if node is not None and node.state != "ready":
+            return node.state, node.reason, node.reason_code
+        if instance is not None:
+            return instance.state, "", ""
+        broken = self.discovery.broken.get(module)
+        if broken is not None:
+            return "failed", broken.message, "invalid_request"
+        return "starting" if effective(self.document)[0][module].enabled else "disabled", "", ""
+
+    async def _listen(self) -> list[grpc.aio.Server]:
+        admission = self.admission
+        instances = await listen(
+            self.home.sockets / "router",
+            Reports(admission, self._report_failure),
+            Calls(Relay(admission, admission.admit), self._shapes),
+        )
+        control = await listen(
+            self.home.sockets / "control",
+            Calls(Relay(admission, admission.admit_operator), self._shapes),
+            register=lambda server: control_pb2_grpc.add_ControlServicer_to_server(
+                ControlService(self), server
+            ),
+        )
+        return [instances, control]
+
+    # --- crashes ---
+
+    def _supervise(self, instance: Instance) -> None:
+        assert instance.child is not None
+        instance.child.exited.add_done_callback(lambda _: self._exited(instance))
+
+    def _exited(self, instance: Instance) -> None:
+        self.admission.instances.pop(instance.token, None)
+        if instance.state in ("stopping", "stopped", "blocked"):
+            return
+        assert instance.child is not None
+        words = f"{instance.module} {instance.child.exited.result()}{instance.last_words()}"
+        self._crashed(instance, MeshError("service_unavailable", words))
+
+    def _report_failure(self, instance: Instance, error: MeshError) -> None:
+        self._crashed(instance, error)
+        if instance.child is not None and self._children is not None:
+            self._children.kill(instance.child)
+
+    def _crashed(self, instance: Instance, error: MeshError) -> None:
+        if instance.failure is not None:
+            return
+        instance.fail(error)
+        self.events.emit("module", instance.module, "failed", error.message)
+        generation = self.admission.generation
+        if generation is not None and generation.instances.get(instance.module) is instance:
+            generation.state = "degraded"
+            self.events.emit("generation", generation.id, "degraded", f"{instance.module} failed")
+            telling = asyncio.create_task(self._tell_consumers(generation, instance, error))
+            self._background.add(telling)
+            telling.add_done_callback(self._background.discard)
+
+    async def _tell_consumers(self, generation: Generation, gone: Instance, error: MeshError) -> None:
+        for consumer in generation.graph.consumers_of(gone.module):
+            instance = generation.instances.get(consumer)
+            if instance is None or instance.failure is not None:
+                continue
+            for edge in generation.graph.nodes[consumer].bindings:
+                if edge.provider != gone.module:
+                    continue
+                change = ServiceChangedRequest(service=edge.service, major=edge.major, reason=error.message)
+                try:
+                    await lifecycle.service_changed(
+                        instance, change, instance.package.manifest.runtime.timeout
+                    )
+                except MeshError as deaf:
+                    log.warning("service-changed failed", consumer=consumer, error=deaf.message)
+
+    # --- the end ---
+
+    async def _stop(self, starter: Starter) -> None:
+        """Consumers before their providers, all within `STOP_TIMEOUT`."""
+        self.events.emit("mesh", "", "stopping")
+        generation, self.admission.generation = self.admission.generation, None
+        if generation is not None:
+            generation.state = "closing"
+        levels = list(generation.graph.levels()) if generation is not None else []
+        placed = {module for level in levels for module in level}
+        # What never came into a generation has no consumers.
+        levels.append(tuple(module for module in self.instances if module not in placed))
+        deadline = time.monotonic() + STOP_TIMEOUT
+        while levels:
+            share = max(deadline - time.monotonic(), 0.1) / len(levels)
+            stops = [self._stop_instance(starter, self.instances[module], share) for module in levels.pop()]
+            await asyncio.gather(*stops)
+        for telling in self._background:
+            telling.cancel()
+        await starter.stop_bridge()
+
+    async def _stop_instance(self, starter: Starter, instance: Instance, share: float) -> None:
+        if instance.state in ("stopped", "blocked") or instance.child is None:
+            return
+        serving = instance.failure is None and instance.declaration is not None
+        instance.phase = Phase.PHASE_CLEANUP
+        if instance.failure is None:
+            instance.reach("stopping")
+        closed = MeshError("generation_closed", f"{instance.module} is stopping", outcome="unknown")
+        for execution in tuple(instance.executions):
+            execution.cancel(closed)
+        if serving and not instance.child.exited.done():
+            try:
+                await lifecycle.shutdown(instance, min(lifecycle.SHUTDOWN_TIMEOUT, share / 2))
+            except MeshError as unconfirmed:
+                self.events.emit("module", instance.module, "stopping", f"unconfirmed: {unconfirmed.message}")
+        await starter.stop(instance)
+        self.admission.instances.pop(instance.token, None)
+        if instance.failure is None:
+            instance.reach("stopped")
+        self.events.emit("module", instance.module, "stopped")

@@ -1,0 +1,97 @@
+"""Discovery: the packages that directories hold."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from router.composition.document import Document
+from router.composition.rejected import Problem, Rejected
+from router.packages.manifest import MANIFEST, BadPackage, read_manifest
+from router.packages.package import Package
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """What was found."""
+
+    packages: Mapping[str, Package]
+    """The usable packages, by module id."""
+    problems: tuple[BadPackage, ...]
+    """The others, each with the module that it would be."""
+
+    @property
+    def broken(self) -> Mapping[str, BadPackage]:
+        """The modules that no usable package offers but a broken one would, with its problem.
+
+        They are known, so a composition that names one hears what is wrong and not that it is unknown.
+        """
+        return {bad.module: bad for bad in reversed(self.problems) if bad.module not in self.packages}
+
+
+def first_party_directory() -> Path:
+    """The `providers` of this installation; it need not exist. `discover` looks two levels into it."""
+    return Path(__file__).resolve().parents[2] / "providers"
+
+
+def directories_of(document: Document, base: Path) -> tuple[Path, ...]:
+    """The directories that `document.packages` names, relative to `base`, the document's directory.
+
+    A glob takes its matches in order; `**` is no more than `*`. Raises `Rejected` for each entry that
+    matches no directory.
+    """
+    directories: list[Path] = []
+    problems: list[Problem] = []
+    for index, pattern in enumerate(document.packages):
+        matches = [base / match for match in sorted(glob.glob(pattern, root_dir=base))]
+        found = [match for match in matches if match.is_dir()]
+        directories += found
+        if not found:
+            message = f"'{pattern}' matches no directory; it is relative to {base}"
+            problems.append(Problem(f"{document.name}: /packages/{index}", message))
+    if problems:
+        raise Rejected(tuple(problems))
+    return tuple(directories)
+
+
+def discover(directories: Iterable[Path]) -> Discovery:
+    """The packages in `directories`: each is one itself, or holds some as its children.
+
+    A broken package is a problem and hides no other. Of several packages with one id none is taken, since
+    the order of directories is no choice of the operator's; a package found twice is one.
+    """
+    found: dict[str, list[Package]] = {}
+    problems: list[BadPackage] = []
+    for root in dict.fromkeys(_roots(directories)):
+        try:
+            manifest = read_manifest(root)
+        except BadPackage as bad:
+            problems.append(bad)
+        else:
+            found.setdefault(manifest.id, []).append(Package(root, manifest))
+    packages: dict[str, Package] = {}
+    for module, (first, *others) in sorted(found.items()):
+        if others:
+            roots = " and ".join(str(other.root) for other in others)
+            taken = f"{MANIFEST}: /id: '{module}' is also the id of {roots}"
+            message = f"{taken}; change an id, or take one of them out"
+            problems.append(BadPackage(first.root, message, module=module))
+        else:
+            packages[module] = first
+    return Discovery(packages, tuple(problems))
+
+
+def _roots(directories: Iterable[Path]) -> Iterator[Path]:
+    """The directories that have a manifest, as absolute paths without symbolic links."""
+    first_party = first_party_directory()
+    for directory in directories:
+        if (directory / MANIFEST).exists():
+            yield directory.resolve()
+            continue
+        patterns = [f"*/{MANIFEST}"]
+        if directory.resolve() == first_party:
+            patterns.append(f"*/*/{MANIFEST}")
+        for pattern in patterns:
+            yield from (manifest.parent.resolve() for manifest in sorted(directory.glob(pattern)))

@@ -1,0 +1,1 @@
+"""Moves the bytes of one admitted call."""

@@ -1,0 +1,167 @@
+"""The relay over `grpc.aio`: the bytes of one admitted call, in any of the four shapes, never parsed.
+
+Everything else sees it through `Relay.handler` alone, so that another transport can take its place. Requests
+go out as response streams even where they are unary: on the wire the two are the same, and in `grpc.aio` a
+cancelled unary call leaks native memory in the client (grpc/grpc#43360).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+
+from contract.context import CONTEXT_KEY
+from contract.errors import MeshError, WireStatus, to_status
+from contract.transport import MESSAGE_LIMIT
+from router.admission.admission import Admission, Admitted, Envelope
+from router.relay.status import passed, provider_status
+from wuu.mesh.v1.declaration_pb2 import Shape
+
+Context = grpc.aio.ServicerContext[Any, Any]
+Admit = Callable[[Envelope], Admitted]
+
+
+class Relay:
+    """Relays the calls of one socket; `admit` decides in whose name they are."""
+
+    def __init__(self, admission: Admission, admit: Admit) -> None:
+        self._executions = admission.executions
+        self._admit = admit
+
+    def handler(self, path: str, shape: Shape) -> Any:
+        """What serves calls to a gRPC path, given whether it streams."""
+        if shape in (Shape.SHAPE_UNSPECIFIED, Shape.SHAPE_UNARY):
+
+            async def unary(request: bytes, context: Context) -> bytes:
+                return await self._unary(path, request, context)
+
+            return grpc.unary_unary_rpc_method_handler(unary)
+
+        async def stream(_requests: Any, context: Context) -> None:
+            await self._stream(path, context)
+
+        return grpc.stream_stream_rpc_method_handler(stream)
+
+    async def _unary(self, path: str, request: bytes, context: Context) -> bytes:
+        metadata: Any = context.invocation_metadata()
+        envelope = Envelope.read(path, metadata, context.time_remaining())
+        try:
+            admitted = self._admit(envelope)
+        except MeshError as refused:
+            await _abort(context, to_status(refused))
+            raise
+        execution, route = admitted.execution, admitted.route
+        send = route.calls.get(path)
+        if send is None:
+            send = route.calls[path] = route.instance.channel.unary_stream(path)
+        call = None
+        status: WireStatus | None = None
+        try:
+            _check_size(request)
+            call = send(request, metadata=((CONTEXT_KEY, admitted.context), *envelope.forwarded))
+            response = await call.read()
+            if response is not grpc.aio.EOF:
+                # The end of the stream carries the status.
+                await call.read()
+                _check_size(response)  # type: ignore[arg-type]
+                await _pass_initial(call, context)
+                await _pass_trailing(call, context)
+                return response  # type: ignore[return-value]
+            status = to_status(
+                MeshError("protocol_violation", f"{route.instance.module} answered without a message")
+            )
+        except MeshError as error:
+            status = to_status(error)
+        except grpc.aio.AioRpcError as error:
+            status = await provider_status(error, route.instance)
+        except asyncio.CancelledError:
+            status = _cancelled(admitted)
+        finally:
+            self._executions.end(execution)
+            if call is not None and not call.done():
+                call.cancel()
+        await _abort(context, status)
+        raise AssertionError("abort raises")
+
+    async def _stream(self, path: str, context: Context) -> None:
+        metadata: Any = context.invocation_metadata()
+        envelope = Envelope.read(path, metadata, context.time_remaining())
+        try:
+            admitted = self._admit(envelope)
+        except MeshError as refused:
+            await _abort(context, to_status(refused))
+            raise
+        instance = admitted.route.instance
+        call: Any = instance.channel.stream_stream(path)(
+            metadata=((CONTEXT_KEY, admitted.context), *envelope.forwarded)
+        )
+        sending = asyncio.create_task(_send(context, call, admitted))
+        status: WireStatus | None = None
+        try:
+            await _pass_initial(call, context)
+            while (response := await call.read()) is not grpc.aio.EOF:
+                _check_size(response)
+                await context.write(response)
+            await _pass_trailing(call, context)
+        except MeshError as error:
+            status = to_status(error)
+        except grpc.aio.AioRpcError as error:
+            status = await provider_status(error, instance)
+        except asyncio.CancelledError:
+            status = _cancelled(admitted)
+        finally:
+            self._executions.end(admitted.execution)
+            sending.cancel()
+            if not call.done():
+                call.cancel()
+            await asyncio.wait((sending,))
+        if status is not None:
+            await _abort(context, status)
+
+
+async def _send(context: Context, call: Any, admitted: Admitted) -> None:
+    """Passes the caller's messages on. What ends the call early is told by its responses."""
+    try:
+        while (request := await context.read()) is not grpc.aio.EOF:
+            _check_size(request)
+            await call.write(request)
+        await call.done_writing()
+    except MeshError as too_large:
+        admitted.execution.cancel(too_large)
+    except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
+        return
+
+
+def _check_size(message: bytes) -> None:
+    if len(message) > MESSAGE_LIMIT:
+        raise MeshError("limit_exceeded", f"a message of {len(message)} bytes passes {MESSAGE_LIMIT} bytes")
+
+
+async def _pass_initial(call: Any, context: Context) -> None:
+    initial = passed(await call.initial_metadata())
+    if initial:
+        await context.send_initial_metadata(initial)
+
+
+async def _pass_trailing(call: Any, context: Context) -> None:
+    trailing = passed(await call.trailing_metadata())
+    if trailing:
+        context.set_trailing_metadata(trailing)
+
+
+def _cancelled(admitted: Admitted) -> WireStatus:
+    """The status of a cancelled call. A cancelled `grpc.aio` handler sends none by itself."""
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()
+    reason = admitted.execution.cancelled or MeshError("execution_cancelled", "the caller cancelled the call")
+    if not reason.outcome:
+        reason = MeshError(reason.code, reason.message, **{**reason.details, "outcome": "unknown"})
+    return to_status(reason)
+
+
+async def _abort(context: Context, status: WireStatus) -> None:
+    await context.abort(status.code, status.message, status.trailers)

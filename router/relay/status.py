@@ -1,0 +1,48 @@
+"""The status with which a relayed call ends: what the provider said, unless only the router may say it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import grpc
+
+from contract.errors import DETAILS_KEY, KERNEL, MeshError, WireStatus, error_info, to_status, transport_code
+from contract.transport import Metadata
+from router.admission.admission import passes
+from router.instances.instance import Instance
+
+
+def passed(metadata: Metadata | None) -> list[tuple[str, str | bytes]]:
+    """What a provider's metadata may bring to the caller."""
+    return [(key, value) for key, value in metadata or () if passes(key)]
+
+
+async def provider_status(error: grpc.aio.AioRpcError, instance: Instance) -> WireStatus:
+    """The status for the caller of a call that ended with an error at the provider."""
+    trailers: Metadata = tuple(error.trailing_metadata() or ())
+    status = await _status(error, trailers, instance)
+    return replace(status, metadata=tuple(passed(trailers)))
+
+
+async def _status(error: grpc.aio.AioRpcError, trailers: Metadata, instance: Instance) -> WireStatus:
+    info = error_info(trailers)
+    message = error.details() or ""
+    if info is None:
+        return await _without_info(error, message, instance)
+    if info.domain == KERNEL:
+        return to_status(
+            MeshError("host_error", f"{instance.module} claimed the kernel's {info.reason}: {message}")
+        )
+    details = next((value for key, value in trailers if key == DETAILS_KEY), b"")
+    return WireStatus(error.code(), message, details if isinstance(details, bytes) else b"")
+
+
+async def _without_info(error: grpc.aio.AioRpcError, message: str, instance: Instance) -> WireStatus:
+    if error.code() == grpc.StatusCode.UNAVAILABLE:
+        return to_status(await instance.obituary())
+    code = transport_code(error.code(), message)
+    stated = to_status(
+        MeshError(code, f"{instance.module}: {message or error.code().name}", outcome="unknown")
+    )
+    # A provider that knows nothing of our codes keeps its own gRPC status.
+    return WireStatus(error.code(), stated.message, stated.details)

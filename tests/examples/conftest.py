@@ -1,0 +1,42 @@
+"""What the examples need before they run, and meshes that tests share."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.examples.mesh import EXAMPLES, Mesh
+
+
+@pytest.fixture(scope="session", autouse=True)
+def node_packages(request: pytest.FixtureRequest) -> None:
+    """Sets up examples/documents-memory once, as its author would. This alone needs a network."""
+    package = EXAMPLES / "documents-memory"
+    if (package / "node_modules").is_dir():
+        return
+    npm = shutil.which("npm")
+    assert npm, "the examples need Node 20 or later: neither node nor npm may be missing on PATH"
+    command = [npm, "ci", "--no-audit", "--no-fund"]
+    capture = request.config.pluginmanager.getplugin("capturemanager")
+    assert capture is not None
+    with capture.global_and_fixture_disabled():
+        sys.stderr.write(f"\nexamples: setting up {package.name} (once): npm {' '.join(command[1:])}\n")
+    subprocess.run(command, cwd=package, check=True, capture_output=True)
+
+
+@pytest.fixture
+def make() -> Iterator[Callable[[], Mesh]]:
+    """Makes meshes; whichever still run at the end of the test are stopped."""
+    made: list[Mesh] = []
+
+    def one() -> Mesh:
+        made.append(Mesh())
+        return made[-1]
+
+    yield one
+    for mesh in made:
+        mesh.close()

@@ -1,0 +1,122 @@
+"""A composition as a test writes it: the document, and the packages that it names, in a directory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tests.support import bare as bare_provider
+from tests.support import probe as probe_provider
+from tests.support.probe import Action, Config, StepName
+
+RECORD = "record"
+"""The file beside the composition in which probes record their steps."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A module of the composition and the package that offers it."""
+
+    id: str
+    argv: Sequence[str]
+    """What its manifest starts."""
+    config: Any = None
+    """Its configuration; None: there is none."""
+    enabled: bool = True
+    timeout: float | None = None
+    """Seconds that the composition gives to each step; None: what the manifest says."""
+    runtime: Mapping[str, object] = field(default_factory=dict)
+    """More fields of the manifest's runtime."""
+    manifest: str | None = None
+    """Stands in place of the whole manifest."""
+
+
+def probe(
+    id: str,  # noqa: A002
+    *,
+    provides: Sequence[str] = (),
+    requires: Sequence[str] = (),
+    methods: Sequence[str] = (),
+    streams: str = "",
+    tools: Sequence[str] = (),
+    steps: Mapping[StepName, Action | Sequence[Action]] | None = None,
+    lifecycle: int = 2,
+    features: Sequence[str] = (),
+    rubbish: Sequence[str] = (),
+    enabled: bool = True,
+    timeout: float | None = None,
+    max_in_flight: int | None = None,
+) -> Entry:
+    """A probe: see `tests.support.probe.Config`. It prints `rubbish` on standard output before it starts."""
+    config = Config(
+        provides=tuple(provides),
+        requires=tuple(requires),
+        methods=tuple(methods),
+        streams=streams,
+        tools=tuple(tools),
+        record=f"../../{RECORD}",
+        steps={
+            step: (taken,) if isinstance(taken, Action) else tuple(taken)
+            for step, taken in (steps or {}).items()
+        },
+        lifecycle=lifecycle,
+        features=tuple(features),
+    )
+    return Entry(
+        id=id,
+        argv=("python", "-P", str(Path(probe_provider.__file__).absolute()), *rubbish),
+        config=json.loads(msgspec.json.encode(config)),
+        enabled=enabled,
+        timeout=timeout,
+        runtime={} if max_in_flight is None else {"max_in_flight": max_in_flight},
+    )
+
+
+def bare(id: str) -> Entry:  # noqa: A002
+    """The bare provider."""
+    return Entry(id=id, argv=("python", "-P", str(Path(bare_provider.__file__).absolute())))
+
+
+def shell(id: str, script: str, *, timeout: float | None = None) -> Entry:  # noqa: A002
+    """A module that is a line of shell, and so no provider at all."""
+    return Entry(id=id, argv=("sh", "-c", script), timeout=timeout)
+
+
+def select(service: str, provider: str, consumer: str | None = None) -> dict[str, object]:
+    """A selection: `select("probe.a@1", "b")`."""
+    name, _, major = service.partition("@")
+    chosen: dict[str, object] = {"service": name, "major": int(major), "provider": provider}
+    return chosen if consumer is None else {**chosen, "consumer": consumer}
+
+
+def write(directory: Path, *entries: Entry, services: Iterable[Mapping[str, object]] = ()) -> Path:
+    """Writes the packages and the composition; returns the path of the latter."""
+    modules: dict[str, object] = {}
+    for entry in entries:
+        package = directory / "packages" / entry.id
+        package.mkdir(parents=True, exist_ok=True)
+        (package / "plugin.json").write_text(entry.manifest or json.dumps(_manifest(entry)))
+        listed = {"enabled": entry.enabled, "config": entry.config, "timeout": entry.timeout}
+        modules[entry.id] = {key: value for key, value in listed.items() if value is not None}
+    document: dict[str, object] = {"version": 4, "modules": modules, "services": list(services)}
+    if entries:
+        document["packages"] = ["packages/*"]
+    composition = directory / "composition.json"
+    composition.write_text(json.dumps(document, indent=1))
+    return composition
+
+
+def _manifest(entry: Entry) -> dict[str, object]:
+    command, *args = entry.argv
+    return {
+        "schema_version": 1,
+        "id": entry.id,
+        "name": f"The module {entry.id}",
+        "version": "1.2.3",
+        "runtime": {"protocol": "wuu-mesh-grpc-v1", "command": command, "args": args, **entry.runtime},
+    }

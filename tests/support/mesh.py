@@ -1,0 +1,203 @@
+"""A mesh of processes under a home of its own, as a test starts, asks and stops it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from router.cli.session import Session
+from router.cli.status import status_json
+from router.home import Home
+from tests.support.caller import Caller
+from tests.support.composition import RECORD, Entry, write
+from tests.support.process import Process
+from wuu.mesh.v1.control_pb2 import StopRequest
+
+WUU_MESH = str(Path(sys.executable).with_name("wuu-mesh"))
+
+
+class Mesh:
+    """One home, its composition, and the mesh that runs there or not.
+
+    Everything is below one short directory, sockets included, and goes with `close`.
+    """
+
+    def __init__(
+        self,
+        *entries: Entry,
+        services: Iterable[Mapping[str, object]] = (),
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        """Writes the composition; nothing is started. `env`: what the commands get beside."""
+        self.directory = Path(tempfile.mkdtemp(prefix="wm-"))
+        self.home = self.directory / "home"
+        self.env = {**os.environ, "XDG_RUNTIME_DIR": str(self.directory / "run"), **(env or {})}
+        self._callers: list[Caller] = []
+        self.compose(*entries, services=services)
+
+    def compose(self, *entries: Entry, services: Iterable[Mapping[str, object]] = ()) -> None:
+        """Writes another composition."""
+        self.composition = write(self.directory, *entries, services=services)
+
+    # --- commands ---
+
+    def cli(
+        self, *arguments: str | Path, stdin: bytes = b"", env: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs `wuu-mesh ARGUMENTS` on this home to its end."""
+        done = subprocess.run(
+            self.command(*arguments),
+            input=stdin,
+            capture_output=True,
+            env={**self.env, **(env or {})},
+            cwd=self.directory,
+            timeout=60,
+            check=False,
+        )
+        return subprocess.CompletedProcess(
+            done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
+        )
+
+    def command(self, *arguments: str | Path) -> list[str]:
+        """The words of `wuu-mesh ARGUMENTS` on this home."""
+        command, *rest = map(str, arguments)
+        # `tool list` and `tool run` take the option themselves.
+        words = [command, rest.pop(0)] if command == "tool" else [command]
+        return [WUU_MESH, *words, "--home", str(self.home), *rest]
+
+    def spawn(self, *arguments: str | Path, **options: Any) -> subprocess.Popen[bytes]:
+        """Starts `wuu-mesh ARGUMENTS` on this home and leaves it running."""
+        return subprocess.Popen(self.command(*arguments), env=self.env, cwd=self.directory, **options)
+
+    # --- the mesh ---
+
+    def up(self) -> subprocess.CompletedProcess[str]:
+        """Starts the mesh; it runs on until `stop`."""
+        started = self.cli("up", "--detach", "-c", self.composition)
+        assert started.returncode == 0, started.stderr
+        return started
+
+    @property
+    def running(self) -> bool:
+        """Whether the mesh of this home has announced itself."""
+        return Home.at(self.home).running() is not None
+
+    @cached_property
+    def session(self) -> Session:
+        """A command's connection to the mesh."""
+        return Session.of(self.home)
+
+    def status(self) -> dict[str, Any]:
+        """What `wuu-mesh status --json` says."""
+        return status_json(self.session.status())
+
+    def module(self, module: str) -> dict[str, Any]:
+        """What status says about one module."""
+        return next(row for row in self.status()["modules"] if row["id"] == module)
+
+    @property
+    def router(self) -> Process:
+        """The router."""
+        running = Home.at(self.home).running()
+        assert running is not None, "no mesh has announced itself"
+        return Process(running.pid)
+
+    @cached_property
+    def operator(self) -> Caller:
+        """The operator, on the control socket."""
+        running = Home.at(self.home).running()
+        assert running is not None, "no mesh has announced itself"
+        return self._caller(f"unix:{running.control}")
+
+    async def instance(self, module: str, service: str) -> Caller:
+        """The instance of a probe, on the socket of instances; `service` is one that it provides."""
+        handshake = await self.operator.invoke(service, "shake", module=module)
+        return self._caller(handshake["router"], handshake["token"])
+
+    def stranger(self, token: str = "") -> Caller:
+        """A process on the socket of instances that is none."""
+        running = Home.at(self.home).running()
+        assert running is not None, "no mesh has announced itself"
+        return self._caller(f"unix:{Path(running.control).with_name('router')}", token)
+
+    def _caller(self, target: str, token: str = "") -> Caller:
+        caller = Caller(target, token)
+        self._callers.append(caller)
+        return caller
+
+    async def call(
+        self, service: str, method: str, params: object = None, *, as_module: str = "", module: str = ""
+    ) -> Any:
+        """Calls a dynamic service as the operator."""
+        return await self.operator.invoke(service, method, params, as_module=as_module, module=module)
+
+    async def stop(self) -> None:
+        """Stops the mesh and waits for the end of its router, which must have had no accident."""
+        await self.hang_up()
+        if not self.running:
+            return
+        router = self.router
+        with Session.of(self.home) as session:
+            session.ask(session.control.Stop, StopRequest())
+        assert router.ends(), "the router did not stop"
+        assert "Traceback" not in self.log("wuu.router"), self.log("wuu.router")
+
+    async def hang_up(self) -> None:
+        """Closes every connection of this test to the mesh; new ones are made when they are asked for."""
+        for caller in self._callers:
+            await caller.close()
+        self._callers.clear()
+        if session := self.__dict__.pop("session", None):
+            session.close()
+        self.__dict__.pop("operator", None)
+
+    async def close(self) -> None:
+        """Stops the mesh if it runs, and removes everything."""
+        try:
+            await self.stop()
+        finally:
+            if self.running:
+                self._end()
+            shutil.rmtree(self.directory)
+
+    def _end(self) -> None:
+        try:
+            self.router.signal(signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # It left its word behind, and is gone.
+
+    # --- what it leaves in the home ---
+
+    def log(self, module: str) -> str:
+        """Every log of a module, oldest first."""
+        logs = sorted((self.home / "logs" / module).glob("*.log"), key=lambda log: log.stat().st_mtime_ns)
+        return "".join(log.read_text() for log in logs)
+
+    def recorded(self) -> list[str]:
+        """The steps that probes recorded, `MODULE STEP` each."""
+        record = self.directory / RECORD
+        return record.read_text().splitlines() if record.exists() else []
+
+
+@asynccontextmanager
+async def running(
+    *entries: Entry,
+    services: Iterable[Mapping[str, object]] = (),
+    env: Mapping[str, str] | None = None,
+) -> AsyncIterator[Mesh]:
+    """A mesh that runs."""
+    mesh = Mesh(*entries, services=services, env=env)
+    try:
+        mesh.up()
+        yield mesh
+    finally:
+        await mesh.close()
