@@ -213,6 +213,16 @@ def from_rpc_error(error: grpc.aio.AioRpcError | grpc.Call) -> MeshError:
     return MeshError(info.reason, message, domain=info.domain, **dict(info.metadata))
 
 
+def table_markdown() -> str:
+    """The table of codes for `docs/errors.md`."""
+    rows = [
+        f"| `{row.name}` | `{row.domain}` | {row.status.name} | {row.meaning} | {row.remedy} |"
+        for row in _TABLE
+    ]
+    head = ["| code | domain | gRPC status | meaning | remedy |", "| --- | --- | --- | --- | --- |"]
+    return "\n".join([*head, *rows]) + "\n"
+
+
 def clip(text: str, limit: int) -> str:
     """`text` cut to at most `limit` bytes of UTF-8, at a character, with an ellipsis where it was cut."""
     raw = text.encode("utf-8", "replace")

@@ -105,7 +105,7 @@ def check_json(text: bytes) -> None:
     try:
         _RAW.decode(text)
     except msgspec.MsgspecError as malformed:
-        raise Rejected("", str(malformed)) from None
+        raise Rejected("", _words(malformed)) from None
     except RecursionError:
         raise Rejected("", "nested too deeply") from None
 
@@ -233,9 +233,17 @@ def _decode(decoder: msgspec.json.Decoder[Any], text: bytes, at: str, expected: 
     except msgspec.ValidationError:
         raise Rejected(at, f"must be {expected}") from None
     except msgspec.MsgspecError as malformed:
-        raise Rejected(at, str(malformed)) from None
+        raise Rejected(at, _words(malformed)) from None
     except RecursionError:
         raise Rejected(at, "nested too deeply") from None
+
+
+def _words(malformed: msgspec.MsgspecError) -> str:
+    # What the decoder says of a surrogate whose other half is missing, or is none.
+    words = str(malformed)
+    if words == "Input data was truncated" or "surrogate" in words or "hex escape" in words:
+        return f"cut off, or a lone surrogate ({words})"
+    return words
 
 
 def _members(text: bytes, at: str) -> Iterator[tuple[str, bytes]]:

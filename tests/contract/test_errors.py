@@ -1,0 +1,108 @@
+"""Errors: one table, and statuses that fit into metadata."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import grpc
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contract.errors import (
+    CODES,
+    CONTRACT,
+    DETAILS_KEY,
+    KERNEL,
+    PROVIDER_CODES,
+    MeshError,
+    clip,
+    error_info,
+    from_rpc_error,
+    of_provider,
+    table_markdown,
+    to_status,
+)
+
+STATUS_LIMIT = 3 * 1024
+
+
+def raised(error: MeshError) -> grpc.aio.AioRpcError:
+    status = to_status(error)
+    return grpc.aio.AioRpcError(
+        status.code, grpc.aio.Metadata(), grpc.aio.Metadata(*status.trailers), details=status.message
+    )
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_every_code_says_what_it_means_and_what_to_do(code: str) -> None:
+    row = CODES[code]
+    assert row.meaning
+    assert row.remedy
+    assert row.domain in (KERNEL, CONTRACT)
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_an_error_survives_the_wire(code: str) -> None:
+    sent = MeshError(code, "the reason", outcome="not_dispatched", field="/writes/0")
+    received = from_rpc_error(raised(sent))
+    assert (received.code, received.message, received.domain) == (sent.code, "the reason", sent.domain)
+    assert received.outcome == "not_dispatched"
+    assert received.details["field"] == "/writes/0"
+    assert received.remedy == CODES[code].remedy
+
+
+@given(
+    message=st.text(max_size=6000),
+    details=st.dictionaries(
+        st.text(st.characters(codec="ascii"), min_size=1, max_size=40), st.text(max_size=2000)
+    ),
+)
+def test_a_status_stays_under_three_kibibytes(message: str, details: dict[str, str]) -> None:
+    details = {
+        key: value for key, value in details.items() if key not in ("code", "message", "domain", "self")
+    }
+    status = to_status(MeshError("host_error", message, **details))
+    assert len(status.message.encode()) + len(status.details) <= STATUS_LIMIT
+    info = error_info(status.trailers)
+    assert info is not None
+    assert info.reason == "host_error"
+
+
+@given(text=st.text(), limit=st.integers(3, 50))
+def test_clipped_text_is_the_beginning_and_never_half_a_character(text: str, limit: int) -> None:
+    clipped = clip(text, limit)
+    assert len(clipped.encode()) <= limit
+    assert text.startswith(clipped.removesuffix("…")) or clipped == text
+
+
+def test_a_code_that_is_not_in_the_table_is_the_providers_own() -> None:
+    error = MeshError("quota_exhausted", "no more")
+    assert error.domain == CONTRACT
+    assert to_status(error).code == grpc.StatusCode.FAILED_PRECONDITION
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_a_provider_never_speaks_in_the_kernels_domain(code: str) -> None:
+    given_by_provider = of_provider(MeshError(code, "reason"))
+    assert given_by_provider.domain == CONTRACT
+    kept = code in PROVIDER_CODES or CODES[code].domain == CONTRACT
+    assert (given_by_provider.code == code) is (kept or code == "host_error")
+
+
+def test_a_status_without_an_error_info_is_a_host_error_of_unknown_outcome() -> None:
+    bare = grpc.aio.AioRpcError(
+        grpc.StatusCode.DATA_LOSS, grpc.aio.Metadata(), grpc.aio.Metadata(), details="gone"
+    )
+    error = from_rpc_error(bare)
+    assert (error.code, error.outcome) == ("host_error", "unknown")
+
+
+@pytest.mark.parametrize("trailer", [b"", b"\xff\xff\xff", b"\x08\x02\x12\x03abc"])
+def test_details_that_cannot_be_read_are_no_error_info(trailer: bytes) -> None:
+    assert error_info(((DETAILS_KEY, trailer),)) is None
+
+
+def test_the_table_in_the_documentation_is_the_table_in_the_code() -> None:
+    page = Path(__file__).parents[2] / "docs" / "errors.md"
+    assert table_markdown() in page.read_text()
