@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from contract.context import CallContext
 from contract.declaration import LIFECYCLE_VERSION, parse_service
 from contract.handshake import Handshake, read_handshake
+from provider_kit import Handler, Module
 from provider_kit.call import Call
-from provider_kit.module import Handler, Module
 from provider_kit.program import lifeline, start
 from provider_kit.server import InstanceServer
 from wuu.mesh.v1.declaration_pb2 import Declaration, MethodDescriptor, ServiceDescriptor, Shape

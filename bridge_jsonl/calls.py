@@ -17,15 +17,42 @@ from msgspec import UNSET
 from bridge_jsonl.declaration import HOST_SERVICES, hyphened
 from bridge_jsonl.frames import Request
 from bridge_jsonl.messages import ServiceCall
-from contract.contracts import own_contracts
+from contract.contracts import Contracts, own_contracts
 from contract.declaration import METHOD_NAME, method_options, parse_service
 from contract.errors import MeshError
 from contract.transcoder import Rejected, check_json, request_from_json, response_to_json
 from provider_kit.mesh import Mesh
-from wuu.mesh.v1.declaration_pb2 import Declaration, ServiceDescriptor
+from wuu.mesh.v1.declaration_pb2 import Declaration
 from wuu.mesh.v1.lifecycle_pb2 import Binding
 
 _EXECUTION = re.compile(r"[!-~]{0,128}")
+
+
+class _Bound:
+    """Where the calls to one required service go, and how they are carried."""
+
+    def __init__(self, binding: Binding) -> None:
+        self.carrier = binding.descriptor.grpc_service
+        """The full name of the gRPC service; empty for a dynamic service."""
+        self._service = binding.service
+        # A provider of a contract that is not ours brings its descriptors.
+        carried = binding.file_descriptor_set
+        self._contracts = Contracts(carried) if carried else own_contracts()
+
+    def method(self, name: str) -> ProtoMethod:
+        """The rpc of a method in the contract's spelling. Raises `method_not_found`, or `host_error`."""
+        try:
+            carrier = self._contracts.grpc_service(self.carrier)
+        except KeyError:
+            raise MeshError(
+                "host_error",
+                f"{self.carrier}, the carrier of {self._service}, is neither in proto/ nor in its package",
+                remedy="Let the provider's package bring its descriptors.binpb.",
+            ) from None
+        for method in carrier.methods:
+            if method_options(method).name == name:
+                return method
+        raise MeshError("method_not_found", f"{self._service} has no method '{name}'")
 
 
 class HostCalls:
@@ -34,7 +61,7 @@ class HostCalls:
     def __init__(self, mesh: Mesh) -> None:
         self._mesh = mesh
         self._majors: dict[str, list[int]] = {}
-        self._bound: dict[tuple[str, int], ServiceDescriptor] = {}
+        self._bound: dict[tuple[str, int], _Bound] = {}
         self._open: defaultdict[str, set[asyncio.Task[None]]] = defaultdict(set)
 
     def require(self, declaration: Declaration) -> None:
@@ -45,7 +72,7 @@ class HostCalls:
 
     def bind(self, bindings: Iterable[Binding]) -> None:
         """Takes in where the requirements lead."""
-        self._bound = {(binding.service, binding.major): binding.descriptor for binding in bindings}
+        self._bound = {(binding.service, binding.major): _Bound(binding) for binding in bindings}
 
     async def serve(self, request: Request) -> bytes:
         """Answers one request of the plugin with JSON. Raises MeshError with the code for the plugin."""
@@ -75,15 +102,15 @@ class HostCalls:
             [major] = majors
         service = name if major is None else f"{name}@{major}"
         params = b"" if call.params is UNSET else bytes(call.params)
-        descriptor = self._bound.get((name, major or 0))
-        if descriptor is None or not descriptor.grpc_service:
+        bound = self._bound.get((name, major or 0))
+        if bound is None or not bound.carrier:
             # What is not declared or not bound goes to the router all the same: its admission has the order
             # in which such a call fails.
             result = await mesh.invoke(service, call.method, params)
             return _checked(result or b"null", service)
-        method = _method(descriptor, call.method)
+        method = bound.method(call.method)
         response = await mesh.unary(
-            f"/{descriptor.grpc_service}/{method.name}", request_from_json(method, params), service=service
+            f"/{bound.carrier}/{method.name}", request_from_json(method, params), service=service
         )
         return response_to_json(method, response)
 
@@ -99,19 +126,6 @@ def _read(request: Request) -> ServiceCall:
     if not _EXECUTION.fullmatch(call.execution_id or ""):
         raise MeshError("invalid_request", "`execution_id` is not the id of an execution")
     return call
-
-
-def _method(descriptor: ServiceDescriptor, name: str) -> ProtoMethod:
-    try:
-        carrier = own_contracts().grpc_service(descriptor.grpc_service)
-    except KeyError:
-        raise MeshError(
-            "host_error", f"{descriptor.name} is carried by {descriptor.grpc_service}, which the bridge lacks"
-        ) from None
-    for method in carrier.methods:
-        if method_options(method).name == name:
-            return method
-    raise MeshError("method_not_found", f"{descriptor.name} has no method '{name}'")
 
 
 def _checked(result: bytes, service: str) -> bytes:

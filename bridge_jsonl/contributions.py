@@ -24,7 +24,7 @@ from bridge_jsonl.messages import (
 from bridge_jsonl.services import Ask
 from contract.errors import CONTRACT, MeshError
 from provider_kit.call import Call
-from provider_kit.module import Handler
+from provider_kit.provided import Handler
 from wuu.mesh.v1.contributions_pb2 import (
     ExecuteToolRequest,
     ExecuteToolResponse,

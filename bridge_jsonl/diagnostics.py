@@ -48,7 +48,10 @@ class Diagnostics:
     def note(self, text: str) -> None:
         """Writes one line to the instance's log."""
         moment = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._log.write(f"{moment} wuu.bridge: {text}\n".encode(errors="replace"))
+        try:
+            self._log.write(f"{moment} wuu.bridge: {text}\n".encode(errors="replace"))
+        except OSError:
+            pass  # A full disk must not keep the plugin's frames from being read.
 
     def stray(self, line: Line, why: str) -> bool:
         """Takes note of a line that is not a frame. False when it is one too many."""

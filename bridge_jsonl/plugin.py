@@ -20,7 +20,7 @@ from contract.declaration import LIFECYCLE_VERSION
 from contract.errors import CONTRACT, MeshError
 from contract.handshake import Attach
 from provider_kit.mesh import Mesh
-from provider_kit.module import Handler
+from provider_kit.provided import Handler
 from provider_kit.server import Gone
 from wuu.mesh.v1.context_pb2 import CallContext
 from wuu.mesh.v1.lifecycle_pb2 import (

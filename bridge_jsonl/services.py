@@ -18,7 +18,7 @@ from contract.declaration import major_of
 from contract.errors import CONTRACT, MeshError
 from contract.transcoder import request_to_json, response_from_json
 from provider_kit.call import Call
-from provider_kit.module import Handler
+from provider_kit.provided import Handler
 from wuu.mesh.v1.context_pb2 import CallContext, OwnerAdmission
 from wuu.mesh.v1.declaration_pb2 import Declaration, Shape
 from wuu.mesh.v1.dynamic_pb2 import InvokeRequest, InvokeResponse

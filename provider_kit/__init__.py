@@ -1,14 +1,28 @@
 """What a Python provider is written with.
 
 >>> class Echo(Module):
-...     provides = [Provided(ECHO, EchoService)]
+...     provides = [Dynamic("example.echo", {"echo": echo})]
 >>> serve(Echo())
 """
 
+from contract.context import CallContext
 from contract.errors import MeshError
 from provider_kit.call import Call
 from provider_kit.mesh import Mesh
-from provider_kit.module import Module, Provided, configuration, requirement
+from provider_kit.module import Module, configuration, requirement
 from provider_kit.program import serve
+from provider_kit.provided import Dynamic, Handler, Provided
 
-__all__ = ["Call", "Mesh", "MeshError", "Module", "Provided", "configuration", "requirement", "serve"]
+__all__ = [
+    "Call",
+    "CallContext",
+    "Dynamic",
+    "Handler",
+    "Mesh",
+    "MeshError",
+    "Module",
+    "Provided",
+    "configuration",
+    "requirement",
+    "serve",
+]

@@ -38,6 +38,9 @@ def start(read: Callable[[bytes], Read], run: Callable[[Read], Coroutine[Any, An
         sys.exit(2)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(run(handshake))
+    sys.stderr.flush()
+    # Everything is closed; gRPC's threads only make the interpreter's own end slow.
+    os._exit(0)
 
 
 async def _run(module: Module, handshake: Handshake) -> None:

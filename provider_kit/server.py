@@ -11,7 +11,7 @@ import grpc
 import structlog
 from google.protobuf.message import Message
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
+from grpc_reflection.v1alpha import reflection, reflection_pb2
 
 from contract.context import CONTEXT_KEY, ROUTER, CallContext, verify
 from contract.errors import CONTRACT, MeshError, of_provider, to_status
@@ -19,7 +19,7 @@ from contract.handshake import Handshake
 from contract.transport import SERVER_OPTIONS
 from provider_kit.call import Call
 from provider_kit.mesh import Mesh
-from provider_kit.module import Handler
+from provider_kit.provided import Handler
 from wuu.mesh.v1.declaration_pb2 import Declaration, Shape
 from wuu.mesh.v1.lifecycle_pb2 import (
     ActivateResponse,
@@ -35,6 +35,8 @@ from wuu.mesh.v1.lifecycle_pb2 import (
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 _LIFECYCLE = "/wuu.mesh.v1.Lifecycle/"
+_REFLECTION = f"/{reflection.SERVICE_NAME}/ServerReflectionInfo"
+_SERVED_ALWAYS = (reflection.SERVICE_NAME, health.SERVICE_NAME, "wuu.mesh.v1.Lifecycle")
 
 
 class Gone(Exception):
@@ -67,10 +69,6 @@ class InstanceServer:
         self._health = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
 
-    def reflect(self, services: list[str]) -> None:
-        """Offers server reflection for gRPC services of the default pool, by full name."""
-        reflection.enable_server_reflection([*services, reflection.SERVICE_NAME], self._server)
-
     async def start(self) -> None:
         """Listens, and reports SERVING. Raises OSError when it cannot listen."""
         Path(self.handshake.listen).unlink(missing_ok=True)
@@ -98,11 +96,14 @@ class _Handlers(grpc.GenericRpcHandler):
         self._mesh = mesh
         self._carried: dict[str, set[tuple[str, str]]] = {}
         """By the path of a typed rpc: the services and methods that it carries, as they were declared."""
+        self._reflection = _reflect([])
 
     def service(self, handler_call_details: Any) -> Any:
         path: str = handler_call_details.method
-        if path.startswith(("/grpc.health.", "/grpc.reflection.")):
+        if path.startswith("/grpc.health."):
             return None
+        if path == _REFLECTION:
+            return self._reflection
         signed = next((v for k, v in handler_call_details.invocation_metadata if k == CONTEXT_KEY), None)
         if signed is None:
             return _refusal(
@@ -136,6 +137,7 @@ class _Handlers(grpc.GenericRpcHandler):
 
     def _learn(self, declaration: Declaration) -> None:
         self._carried.clear()
+        self._reflection = _reflect([s.grpc_service for s in declaration.provided_services if s.grpc_service])
         for service in declaration.provided_services:
             label = f"{service.name}@{service.version.partition('.')[0]}"
             for method in service.methods if service.grpc_service else ():
@@ -181,6 +183,17 @@ class _Handlers(grpc.GenericRpcHandler):
             return (await step(request, call)).SerializeToString()
 
         return Handler(Shape.SHAPE_UNARY, serve)
+
+
+def _reflect(services: list[str]) -> Any:
+    """Server reflection for what every instance serves and the typed services that it declares."""
+    names = [*_SERVED_ALWAYS, *services]
+    servicer = reflection.aio.ReflectionServicer(names)
+    return grpc.stream_stream_rpc_method_handler(
+        servicer.ServerReflectionInfo,
+        request_deserializer=reflection_pb2.ServerReflectionRequest.FromString,
+        response_serializer=reflection_pb2.ServerReflectionResponse.SerializeToString,
+    )
 
 
 def _refusal(error: MeshError) -> Any:

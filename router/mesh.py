@@ -114,8 +114,7 @@ class Mesh:
             )
         finally:
             await self._stop(starter)
-            for server in servers:
-                await server.stop(0.2)
+            await asyncio.gather(*(server.stop(0.2) for server in servers))
             journal.close()
             await children.release()
 
@@ -137,16 +136,17 @@ class Mesh:
         instance = self.instances.get(module)
         if instance is not None and instance.failure is not None:
             return instance.state, instance.failure.message, instance.failure.code
+        enabled = effective(self.document)[0][module].enabled
+        broken = self.discovery.broken.get(module)
+        if broken is not None and enabled:
+            return "failed", broken.message, "invalid_request"
         generation = self.admission.generation
         node = generation.graph.nodes.get(module) if generation is not None else None
         if node is not None and node.state != "ready":
             return node.state, node.reason, node.reason_code
         if instance is not None:
             return instance.state, "", ""
-        broken = self.discovery.broken.get(module)
-        if broken is not None:
-            return "failed", broken.message, "invalid_request"
-        return "starting" if effective(self.document)[0][module].enabled else "disabled", "", ""
+        return "starting" if enabled else "disabled", "", ""
 
     async def _listen(self) -> list[grpc.aio.Server]:
         admission = self.admission
@@ -192,25 +192,24 @@ class Mesh:
         if generation is not None and generation.instances.get(instance.module) is instance:
             generation.state = "degraded"
             self.events.emit("generation", generation.id, "degraded", f"{instance.module} failed")
-            telling = asyncio.create_task(self._tell_consumers(generation, instance, error))
-            self._background.add(telling)
-            telling.add_done_callback(self._background.discard)
+            # Each on its own: one that does not listen keeps nobody else from hearing it.
+            for consumer in generation.graph.consumers_of(instance.module):
+                telling = asyncio.create_task(self._tell(generation, consumer, instance, error))
+                self._background.add(telling)
+                telling.add_done_callback(self._background.discard)
 
-    async def _tell_consumers(self, generation: Generation, gone: Instance, error: MeshError) -> None:
-        for consumer in generation.graph.consumers_of(gone.module):
-            instance = generation.instances.get(consumer)
-            if instance is None or instance.failure is not None:
+    async def _tell(self, generation: Generation, consumer: str, gone: Instance, error: MeshError) -> None:
+        instance = generation.instances.get(consumer)
+        if instance is None or instance.failure is not None:
+            return
+        for edge in generation.graph.nodes[consumer].bindings:
+            if edge.provider != gone.module:
                 continue
-            for edge in generation.graph.nodes[consumer].bindings:
-                if edge.provider != gone.module:
-                    continue
-                change = ServiceChangedRequest(service=edge.service, major=edge.major, reason=error.message)
-                try:
-                    await lifecycle.service_changed(
-                        instance, change, instance.package.manifest.runtime.timeout
-                    )
-                except MeshError as deaf:
-                    log.warning("service-changed failed", consumer=consumer, error=deaf.message)
+            change = ServiceChangedRequest(service=edge.service, major=edge.major, reason=error.message)
+            try:
+                await lifecycle.service_changed(instance, change, instance.package.manifest.runtime.timeout)
+            except MeshError as deaf:
+                log.warning("service-changed failed", consumer=consumer, error=deaf.message)
 
     # --- the end ---
 
@@ -236,14 +235,14 @@ class Mesh:
     async def _stop_instance(self, starter: Starter, instance: Instance, share: float) -> None:
         if instance.state in ("stopped", "blocked") or instance.child is None:
             return
-        serving = instance.failure is None and instance.declaration is not None
         instance.phase = Phase.PHASE_CLEANUP
         if instance.failure is None:
             instance.reach("stopping")
         closed = MeshError("generation_closed", f"{instance.module} is stopping", outcome="unknown")
         for execution in tuple(instance.executions):
             execution.cancel(closed)
-        if serving and not instance.child.exited.done():
+        # One whose activate failed holds what it had begun with.
+        if instance.declaration is not None and not instance.child.exited.done():
             try:
                 await lifecycle.shutdown(instance, min(lifecycle.SHUTDOWN_TIMEOUT, share / 2))
             except MeshError as unconfirmed:

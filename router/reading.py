@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from router.composition.document import Document, parse_document
+from router.composition.resolve import resolve
 from router.home import Home
 from router.packages.discovery import Discovery, directories_of, discover, first_party_directory
 
@@ -15,7 +16,8 @@ PRODUCT = Document(version=4, profile="headless", modules=None, services=(), pac
 def read(composition: Path | None, home: Home) -> tuple[Document, Discovery]:
     """The composition at a path (None: the product's own) and the packages that it can name.
 
-    Raises `Rejected` for a document that breaks a rule and OSError for a file that cannot be read.
+    Raises `Rejected` for a document that breaks a rule, as far as that can be said without declarations, and
+    OSError for a file that cannot be read.
     """
     if composition is None:
         document, base = PRODUCT, home.root
@@ -24,4 +26,7 @@ def read(composition: Path | None, home: Home) -> tuple[Document, Discovery]:
     directories = [first_party_directory(), *directories_of(document, base)]
     if home.packages.is_dir():
         directories.append(home.packages)
-    return document, discover(directories)
+    discovery = discover(directories)
+    # Names that nobody offers are refused before anything is started.
+    resolve(document, discovery.offered)
+    return document, discovery

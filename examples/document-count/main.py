@@ -2,8 +2,8 @@
 
 import msgspec
 
-from provider_kit import Call, MeshError, Module, Provided, requirement, serve
-from wuu.mesh.v1 import contributions_pb2 as contributions
+from provider_kit import Call, MeshError, Module, requirement, serve
+from wuu.mesh.v1.contributions_pb2 import ExecuteToolRequest, ExecuteToolResponse
 from wuu.mesh.v1.declaration_pb2 import Tool, ToolActivity
 from wuu.mesh.v1.json_pb2 import Json
 from wuu.state.documents.v1.documents_pb2 import ReadRequest
@@ -27,15 +27,7 @@ class DocumentCount(Module):
         ),
     )
 
-    def __init__(self) -> None:
-        self.serving = Provided(contributions.DESCRIPTOR.services_by_name["Contributions"], self)
-
-    def handler(self, path, context):
-        return self.serving.handlers.get(path)
-
-    async def execute_tool(
-        self, request: contributions.ExecuteToolRequest, call: Call
-    ) -> contributions.ExecuteToolResponse:
+    async def execute_tool(self, request: ExecuteToolRequest, call: Call) -> ExecuteToolResponse:
         try:
             arguments = msgspec.json.decode(request.arguments.utf8, type=Arguments)
         except msgspec.ValidationError as wrong:
@@ -44,12 +36,7 @@ class DocumentCount(Module):
         found = await documents.Read(ReadRequest(namespace=arguments.namespace))
         text = f"{arguments.namespace} holds {len(found.documents)} documents."
         content = msgspec.json.encode([{"type": "text", "text": text}])
-        return contributions.ExecuteToolResponse(content=Json(utf8=content))
-
-    async def invoke_capability(
-        self, request: contributions.InvokeCapabilityRequest, call: Call
-    ) -> contributions.InvokeCapabilityResponse:
-        raise MeshError("method_not_found", f"there is no capability {request.capability}")
+        return ExecuteToolResponse(content=Json(utf8=content))
 
 
 serve(DocumentCount())

@@ -22,7 +22,7 @@ lifeline.once("close", () => server.tryShutdown(() => process.exit()));
 
 function start(handshake) {
   server.addService(Health, { Check: (_call, answer) => answer(null, { status: "SERVING" }) });
-  server.addService(Lifecycle, handlers(Lifecycle, lifecycle(), handshake, "wuu.mesh.lifecycle@1"));
+  server.addService(Lifecycle, handlers(Lifecycle, lifecycle(), handshake, "wuu.mesh.lifecycle@2"));
   server.addService(Documents, handlers(Documents, documents(new Store()), handshake, "state.documents@1"));
   server.bindAsync(`unix:${handshake.listen}`, ServerCredentials.createInsecure(), (error) => {
     if (error) throw error;

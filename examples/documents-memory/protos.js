@@ -35,7 +35,6 @@ export const {
 } = definitions;
 
 /**
- * What the contract says about an rpc: the option `(wuu.mesh.v1.method)`. The loader keeps the spelling of the
- * file, and in its own package the option is `(method)`.
+ * What the contract says about an rpc: the option `(wuu.mesh.v1.method)`.
  */
-export const contractOf = ({ options }) => options["(wuu.mesh.v1.method)"] ?? options["(method)"];
+export const contractOf = ({ options }) => options["(wuu.mesh.v1.method)"];

@@ -25,7 +25,7 @@ export class Store {
     return [...this.#namespaces.keys()].sort(byBytes).flatMap((namespace) => this.documents(namespace));
   }
 
-  /** The receipt of a transaction, which is applied unless it was before. Nothing here waits, so it is whole. */
+  /** The receipt of a transaction, now or earlier. Nothing in here waits, so it is applied as a whole. */
   commit(transaction) {
     const { id, expected_revision, writes } = transaction;
     const digest = digestOf(transaction);

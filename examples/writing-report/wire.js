@@ -16,7 +16,7 @@ const executions = new Set();
 const asked = new Map();
 let last = 0;
 
-/** Serves the host until standard input ends. There is a handler per method: `(params, execution) → result`. */
+/** Serves the host until standard input ends. Each method has a handler `(params, execution) → result`. */
 export function serve(handlers) {
   createInterface({ input: process.stdin }).on("line", (line) => {
     const frame = JSON.parse(line);

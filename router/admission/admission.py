@@ -123,7 +123,8 @@ class Admission:
         service, major = _service(envelope.service)
         key = envelope.service
         if major is None:
-            key, major = _declared_major(caller, service)
+            major = caller.declared(service)
+            key = f"{service}@{major}"
         if key not in caller.required:
             raise _refused(
                 "service_not_authorized", f"{caller.module} does not declare {key} in required_services"
@@ -246,15 +247,6 @@ def _service(name: str) -> tuple[str, int | None]:
         return parse_service(name)
     except MeshError as wrong:
         raise _refused(wrong.code, wrong.message) from None
-
-
-def _declared_major(caller: Instance, service: str) -> tuple[str, int]:
-    declared = [key for key in caller.required if key.startswith(f"{service}@")]
-    if len(declared) > 1:
-        names = ", ".join(sorted(declared))
-        raise _refused("invalid_request", f"{caller.module} declares {names}; name the major version")
-    key = declared[0] if declared else f"{service}@1"
-    return key, int(key.rpartition("@")[2])
 
 
 def _method(envelope: Envelope, route: Route) -> MethodDescriptor:

@@ -3,6 +3,10 @@
 
 def main() -> None:
     """The console command."""
-    from router.cli.app import app
+    try:
+        from router.cli.app import app
 
-    app()
+        app()
+    except KeyboardInterrupt:
+        # Before a command runs; a command has its own word for it.
+        raise SystemExit(130) from None

@@ -1,33 +1,184 @@
-"""The commands, put together."""
+"""The commands as they are typed: names, arguments, help. What a command does is imported when it runs."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from router.cli import call, check, logs, status, tool, up
+from router.cli import complete
+from router.cli.options import CompositionOption, HomeOption, JsonOption
+
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 app = typer.Typer(
     name="wuu-mesh",
     help="An agent host taken apart into replaceable providers.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    # Boxes would fold on a narrow terminal, and cost more time than the rest of `--help`.
+    rich_markup_mode=None,
+    context_settings=_SETTINGS,
     epilog="Exit codes: 0 done, 1 the mesh answered with an error, 2 usage or a bad file, 3 no mesh runs.",
 )
-app.command("up")(up.up)
-app.command("down")(up.down)
-app.command("status")(status.status)
-app.command("check")(check.check)
-app.command("call")(call.call)
-app.add_typer(tool.app, name="tool")
-app.command("logs")(logs.logs)
+_tool = typer.Typer(help="List and run the tools that modules contribute.", no_args_is_help=True)
 
 
 @app.callback(invoke_without_command=True)
 def _root(
-    version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True),
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)
+    ] = False,
 ) -> None:
     if version:
         from importlib.metadata import version as of
 
         typer.echo(of("wuu-mesh"))
         raise typer.Exit
+
+
+@app.command()
+def up(
+    composition: CompositionOption = None,
+    detach: Annotated[bool, typer.Option("--detach", help="Return once the mesh is up; it runs on.")] = False,
+    home: HomeOption = None,
+) -> None:
+    """Start the mesh: the router and every module of the composition.
+
+    Stays in the foreground; Ctrl-C stops the mesh, a second one ends it at once.
+    """
+    from router.cli.up import start
+
+    start(home, composition, detach=detach)
+
+
+@app.command()
+def down(home: HomeOption = None) -> None:
+    """Stop the mesh: consumers before their providers."""
+    from router.cli.down import stop
+
+    stop(home)
+
+
+@app.command()
+def status(home: HomeOption = None, json: JsonOption = False) -> None:
+    """Show the generation, every module and every service."""
+    from router.cli.status import show
+
+    show(home, json=json)
+
+
+@app.command()
+def check(
+    composition: CompositionOption = None,
+    start: Annotated[
+        bool,
+        typer.Option(
+            "--start", help="Start the packages and ask them what they declare. Nothing is activated."
+        ),
+    ] = False,
+    home: HomeOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Resolve a composition and explain it, without starting the mesh.
+
+    Exits with 2 when the document is rejected, 1 when a module would be blocked, 0 otherwise.
+    """
+    from router.cli.check import explain
+
+    explain(home, composition, start=start, json=json)
+
+
+@app.command()
+def call(
+    service: Annotated[
+        str,
+        typer.Argument(
+            metavar="SERVICE",
+            help="The service: state.documents@1, or without the major.",
+            autocompletion=complete.services,
+        ),
+    ],
+    method: Annotated[
+        str,
+        typer.Argument(
+            metavar="METHOD",
+            help="The method, as the contract spells it: read, claim-namespaces.",
+            autocompletion=complete.methods,
+        ),
+    ],
+    params: Annotated[
+        str, typer.Argument(metavar="JSON|-", help="The input; - reads standard input.", show_default=False)
+    ] = "",
+    as_module: Annotated[
+        str,
+        typer.Option(
+            "--as",
+            metavar="MODULE",
+            help="Use the bindings of this module. The call stays the operator's.",
+            autocompletion=complete.modules,
+            show_default=False,
+        ),
+    ] = "",
+    home: HomeOption = None,
+) -> None:
+    """Call a method of a service and print its result as JSON."""
+    from router.cli.call import print_result
+
+    print_result(home, service, method, params, as_module)
+
+
+@app.command()
+def logs(
+    module: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODULE",
+            help="The module; the router's own log without one.",
+            autocompletion=complete.modules,
+            show_default=False,
+        ),
+    ] = "",
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on as the log grows, until Ctrl-C or the mesh's end.")
+    ] = False,
+    home: HomeOption = None,
+) -> None:
+    """Print the end of the log of a module's newest instance."""
+    from router.cli.logs import print_log
+
+    print_log(home, module, follow=follow)
+
+
+@_tool.command("list")
+def list_tools(home: HomeOption = None, json: JsonOption = False) -> None:
+    """Show the tools of every active module."""
+    from router.cli.tool import show
+
+    show(home, json=json)
+
+
+@_tool.command("run")
+def run_tool(
+    tool: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODULE/TOOL", help="The tool, as `tool list` shows it.", autocompletion=complete.tools
+        ),
+    ],
+    arguments: Annotated[
+        str, typer.Argument(metavar="JSON|-", help="The arguments; - reads standard input.")
+    ],
+    home: HomeOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Run a tool and print its result.
+
+    Exits with 1 when the tool says that it failed.
+    """
+    from router.cli.tool import run
+
+    run(home, tool, arguments, json=json)
+
+
+app.add_typer(_tool, name="tool")

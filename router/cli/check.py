@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from router.cli.status import styled
 from router.cli.terminal import (
@@ -18,18 +17,21 @@ from router.cli.terminal import (
     CompositionOption,
     HomeOption,
     JsonOption,
+    console,
     emit,
     explained,
     fail,
+    table,
 )
 from router.composition.document import Document
 from router.composition.graph import Graph
 from router.composition.profile import effective
-from router.composition.resolve import Known, resolve
+from router.composition.resolve import resolve
 from router.generations.journal import Journal, declaration_key
 from router.home import Home
 from router.instances.lifecycle import HOST_FEATURES
 from router.packages.discovery import Discovery
+from router.packages.manifest import BadPackage
 from router.reading import read
 
 
@@ -59,7 +61,7 @@ def check(
         emit(_json(graph, unknown))
     else:
         _show(graph, unknown)
-    if any(node.state == "blocked" for node in graph.nodes.values()):
+    if any(node.state == "blocked" and node.module not in unknown for node in graph.nodes.values()):
         raise typer.Exit(EXIT_ERROR)
 
 
@@ -76,27 +78,25 @@ def read_or_fail(composition: Path | None, home: Home) -> tuple[Document, Discov
 
 
 def _from_journal(home: Home, document: Document, discovery: Discovery) -> tuple[Graph, list[str]]:
-    known: dict[str, Known] = {}
+    known = discovery.offered
     unknown: list[str] = []
-    journal = Journal(home.journal) if home.journal.is_file() else None
     entries, _ = effective(document)
-    for module, package in discovery.packages.items():
-        version = package.manifest.version
-        known[module] = Known(module, version, None)
-        if module not in entries or not entries[module].enabled:
+    journal = Journal(home.journal) if home.journal.is_file() else None
+    for module, entry in entries.items():
+        package = discovery.packages.get(module)
+        if package is None or not entry.enabled:
             continue
-        declaration = (
-            journal.declaration(declaration_key(package.fingerprint, entries[module].config, HOST_FEATURES))
-            if journal
-            else None
-        )
+        try:
+            key = declaration_key(package.fingerprint, entry.config, HOST_FEATURES)
+        except BadPackage as bad:
+            known[module] = replace(
+                known[module], unavailable=bad.message, unavailable_code="invalid_request"
+            )
+            continue
+        declaration = journal.declaration(key) if journal else None
         if declaration is None:
             unknown.append(module)
-        known[module] = Known(module, version, declaration)
-    for module, broken in discovery.broken.items():
-        known[module] = Known(
-            module, "", None, unavailable=broken.message, unavailable_code="invalid_request"
-        )
+        known[module] = replace(known[module], declaration=declaration)
     if journal:
         journal.close()
     return resolve(document, known), unknown
@@ -139,13 +139,13 @@ def _json(graph: Graph, unknown: list[str]) -> dict[str, Any]:
 
 
 def _show(graph: Graph, unknown: list[str]) -> None:
-    console = Console()
-    table = Table("module", "state", "calls", "why", box=None, pad_edge=False)
+    out = console()
+    rows = table("module", "state", "calls", "why")
     for node in graph.nodes.values():
         calls = [f"{b.service}@{b.major} → {b.provider} ({b.source})" for b in node.bindings]
         calls += [f"{a.service}@{a.major} → nobody" for a in node.absent]
         state = "[yellow]declaration unknown[/]" if node.module in unknown else styled(node.state)
-        table.add_row(node.module, state, "\n".join(calls) or "–", node.reason)
-    console.print(table if graph.nodes else "the composition has no modules")
+        rows.add_row(node.module, state, "\n".join(calls) or "–", node.reason)
+    out.print(rows if graph.nodes else "the composition has no modules")
     if unknown:
-        console.print("Declarations are known once a package was started; `wuu-mesh check --start` asks now.")
+        out.print("Declarations are known once a package was started; `wuu-mesh check --start` asks now.")

@@ -3,40 +3,51 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from pathlib import Path
 
 import typer
 
+from contract.errors import MeshError
+from router.cli.exits import EXIT_NO_MESH, NoMesh, explained, fail
 from router.cli.session import Session
-from router.cli.terminal import HomeOption, explained, modules_completion
 from wuu.mesh.v1.control_pb2 import ReadLogRequest, ReadLogResponse
 
 FOLLOW_MS = 10_000
 TAIL_BYTES = 64 * 1024
 
 
-def logs(
-    module: Annotated[
-        str,
-        typer.Argument(
-            help="The module; the router's own log without one.", autocompletion=modules_completion
-        ),
-    ] = "",
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as the log grows.")] = False,
-    home: HomeOption = None,
-) -> None:
-    """Print the end of the log of a module's newest instance."""
-    with explained(), Session.of(home) as session:
-        offset = -TAIL_BYTES
+def print_log(root: Path | None, module: str, *, follow: bool) -> None:
+    """Prints the end of a log, and with `follow` what is added to it."""
+    with explained():
+        try:
+            session = Session.of(root)
+        except NoMesh as absent:
+            fail(EXIT_NO_MESH, str(absent), f"What the last one logged is in {absent.home.logs}.")
+        with session:
+            end = _print(session, module, -TAIL_BYTES)
+            if follow:
+                _follow(session, module, end)
+
+
+def _print(session: Session, module: str, offset: int, wait_ms: int = 0) -> int:
+    """Prints a log from an offset to its end; returns where that is."""
+    while True:
+        request = ReadLogRequest(module=module, offset=offset, wait_ms=wait_ms)
+        answer: ReadLogResponse = session.ask(session.control.ReadLog, request)
+        if not answer.data:
+            return answer.next_offset
+        sys.stdout.buffer.write(answer.data)
+        sys.stdout.buffer.flush()
+        offset = answer.next_offset
+
+
+def _follow(session: Session, module: str, offset: int) -> None:
+    try:
         while True:
-            answer: ReadLogResponse = session.ask(
-                session.control.ReadLog,
-                ReadLogRequest(
-                    module=module, offset=offset, wait_ms=FOLLOW_MS if follow and offset >= 0 else 0
-                ),
-            )
-            sys.stdout.buffer.write(answer.data)
-            sys.stdout.buffer.flush()
-            offset = answer.next_offset
-            if not answer.data and not follow:
-                return
+            offset = _print(session, module, offset, FOLLOW_MS)
+    except KeyboardInterrupt:
+        return
+    except MeshError:
+        if session.listens:
+            raise
+        typer.echo("wuu-mesh: the mesh has stopped", err=True)

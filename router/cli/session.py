@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import grpc
 
 from contract.errors import MeshError, from_rpc_error
 from contract.transport import CHANNEL_OPTIONS
-from router.cli.terminal import EXIT_NO_MESH, fail
+from router.cli.exits import NoMesh
 from router.home import Home
 from wuu.mesh.v1 import control_pb2, control_pb2_grpc
 
@@ -19,25 +21,29 @@ CONNECT_TIMEOUT = 5.0
 
 
 class Session:
-    """Calls over the control socket. Failures are `MeshError`; without a mesh the command ends with 3."""
+    """Calls over the control socket. Failures are `MeshError`."""
 
     def __init__(self, home: Home, control: str) -> None:
+        """Raises `NoMesh` where nobody listens."""
         self.home = home
+        self._socket = control
+        if not self.listens:
+            raise NoMesh(home)
         self._channel = grpc.insecure_channel(f"unix:{control}", options=CHANNEL_OPTIONS)
         try:
             grpc.channel_ready_future(self._channel).result(timeout=CONNECT_TIMEOUT)
         except grpc.FutureTimeoutError:
             self.close()
-            no_mesh(home)
+            raise NoMesh(home) from None
         self.control: Any = control_pb2_grpc.ControlStub(self._channel)
 
     @classmethod
     def of(cls, root: Path | None) -> Self:
-        """The session with the mesh of a home."""
+        """The session with the mesh of a home. Raises `NoMesh`."""
         home = Home.at(root)
         running = home.running()
-        if running is None or not Path(running.control).exists():
-            no_mesh(home)
+        if running is None:
+            raise NoMesh(home)
         return cls(home, running.control)
 
     def __enter__(self) -> Self:
@@ -49,6 +55,16 @@ class Session:
     def close(self) -> None:
         """Closes the connection."""
         self._channel.close()
+
+    @property
+    def listens(self) -> bool:
+        """Whether the mesh takes connections. What a killed router left behind is a socket that does not."""
+        with closing(socket.socket(socket.AF_UNIX)) as tried:
+            try:
+                tried.connect(self._socket)
+            except OSError:
+                return False
+        return True
 
     def status(self) -> control_pb2.GetStatusResponse:
         """The mesh as it is now."""
@@ -66,15 +82,6 @@ class Session:
         send: Any = self._channel.unary_unary(path)
         answer: bytes = _asked(lambda: send(request, metadata=tuple(metadata)))
         return answer
-
-
-def no_mesh(home: Home) -> NoReturn:
-    """Ends the command because no mesh runs."""
-    fail(
-        EXIT_NO_MESH,
-        f"no mesh is running in {home.root}",
-        "Start one with `wuu-mesh up`, or name its --home.",
-    )
 
 
 def _asked(send: Callable[[], Any]) -> Any:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from router.cli.session import Session
-from router.cli.terminal import HomeOption, JsonOption, emit, explained
+from router.cli.terminal import HomeOption, JsonOption, console, emit, explained, table
 from wuu.mesh.v1 import control_pb2
 
 STYLES = {
@@ -77,34 +76,32 @@ def status_json(answer: control_pb2.GetStatusResponse) -> dict[str, Any]:
 
 def show(answer: control_pb2.GetStatusResponse) -> None:
     """The status for people."""
-    console = Console()
+    out = console()
     router = answer.router
-    console.print(
+    out.print(
         f"generation [bold]{answer.generation.id or '-'}[/] {styled(answer.generation.state)}"
         f" · router pid {router.pid}, {mib(router.rss_bytes)} · {router.executions} executions"
     )
-    console.print(
-        f"home {router.home} · composition {router.composition or 'the product’s own'}", soft_wrap=True
-    )
-    console.print(modules_table(answer))
-    services = Table("service", "version", "provider", "selected by", box=None, pad_edge=False)
+    out.print(f"home {router.home} · composition {router.composition or 'the product’s own'}", soft_wrap=True)
+    out.print(modules_table(answer))
+    services = table("service", "version", "provider", "selected by")
     for service in answer.services:
         services.add_row(
             f"{service.service}@{service.major}", service.version, service.provider, service.source or "–"
         )
     if answer.services:
-        console.print()
-        console.print(services)
+        out.print()
+        out.print(services)
 
 
 def modules_table(answer: control_pb2.GetStatusResponse) -> Table:
     """The modules, a row each."""
-    table = Table("module", "version", "state", "pid", "memory", "provides", "why", box=None, pad_edge=False)
+    rows = table("module", "version", "state", "pid", "memory", "provides", "why")
     for module in answer.modules:
         why = module.error
         if module.stray_lines:
             why = f"{why} {module.stray_lines} stray lines on stdout".strip()
-        table.add_row(
+        rows.add_row(
             module.id,
             module.version,
             styled(module.state),
@@ -113,7 +110,7 @@ def modules_table(answer: control_pb2.GetStatusResponse) -> Table:
             ", ".join(module.provides) or "–",
             why,
         )
-    return table
+    return rows
 
 
 def styled(state: str) -> str:

@@ -8,14 +8,22 @@ from typing import Annotated, Any
 
 import msgspec
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from contract.context import MODULE_KEY, SERVICE_KEY
 from contract.errors import MeshError
 from contract.transcoder import Rejected, check_json, to_json
 from router.cli.session import Session
-from router.cli.terminal import EXIT_ERROR, HomeOption, JsonOption, emit, emit_json, explained, read_argument
+from router.cli.terminal import (
+    EXIT_ERROR,
+    HomeOption,
+    JsonOption,
+    console,
+    emit,
+    emit_json,
+    explained,
+    read_argument,
+    table,
+)
 from wuu.mesh.v1.contributions_pb2 import ExecuteToolRequest, ExecuteToolResponse
 from wuu.mesh.v1.control_pb2 import ListToolsRequest, ListToolsResponse
 from wuu.mesh.v1.json_pb2 import Json
@@ -33,7 +41,7 @@ def list_tools(home: HomeOption = None, json: JsonOption = False) -> None:
     if json:
         emit([{"module": row.module, **msgspec.json.decode(to_json(row.tool))} for row in answer.tools])
         return
-    table = Table("tool", "description", "activity", box=None, pad_edge=False)
+    rows = table("tool", "description", "activity")
     for row in answer.tools:
         activity = row.tool.activity
         marks = [
@@ -45,8 +53,8 @@ def list_tools(home: HomeOption = None, json: JsonOption = False) -> None:
             )
             if holds
         ]
-        table.add_row(f"{row.module}/{row.tool.id}", row.tool.description.strip(), ", ".join(marks) or "–")
-    Console().print(table if answer.tools else "no module contributes a tool")
+        rows.add_row(f"{row.module}/{row.tool.id}", row.tool.description.strip(), ", ".join(marks) or "–")
+    console().print(rows if answer.tools else "no module contributes a tool")
 
 
 @app.command("run")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 import signal
 import subprocess
 import sys
@@ -17,7 +19,7 @@ from rich.live import Live
 from router.cli.check import read_or_fail
 from router.cli.session import Session
 from router.cli.status import modules_table
-from router.cli.terminal import EXIT_ERROR, CompositionOption, HomeOption, explained, fail
+from router.cli.terminal import EXIT_ERROR, CompositionOption, HomeOption, console, explained, fail
 from router.home import Home, Running
 from wuu.mesh.v1.control_pb2 import Event, ListEventsRequest, ListEventsResponse, StopRequest
 
@@ -41,16 +43,18 @@ def up(
         read_or_fail(path, at)
     router = _start_router(at, path, detach=detach)
     running = _announced(router)
-    console = Console(stderr=True, highlight=False)
+    out = console(stderr=True)
     stopping = _on_interrupt(router, detach=detach)
-    with Session(at, running.control) as session:
-        cursor = _until_published(session, router, console, stopping)
-        if router.poll() is not None:
-            _explain_end(router)
-        _ready(session, console, detach=detach)
-        if detach:
-            return
-        _follow(session, router, console, cursor)
+    try:
+        with Session(running.control) as session:
+            cursor = _until_published(session, router, out, stopping)
+            if router.poll() is None:
+                _ready(session, out, detach=detach)
+                if detach:
+                    return
+                _follow(session, router, out, cursor)
+    except OSError:
+        pass  # It has gone before it could be asked; its end says why.
     router.wait()
     if router.returncode != 0 and not stopping.is_set():
         _explain_end(router)
@@ -60,8 +64,11 @@ def down(home: HomeOption = None) -> None:
     """Stop the mesh: consumers before their providers."""
     with explained(), Session.of(home) as session:
         pid = session.status().router.pid
+        router = os.pidfd_open(pid)
         session.ask(session.control.Stop, StopRequest())
-        if not _gone(pid, DOWN_TIMEOUT):
+        ended, _, _ = select.select([router], [], [], DOWN_TIMEOUT)
+        os.close(router)
+        if not ended:
             fail(
                 EXIT_ERROR,
                 f"the router (process {pid}) did not stop within {DOWN_TIMEOUT:g} s",
@@ -127,12 +134,12 @@ def _on_interrupt(router: subprocess.Popen[bytes], *, detach: bool) -> threading
 
 
 def _until_published(
-    session: Session, router: subprocess.Popen[bytes], console: Console, stopping: threading.Event
+    session: Session, router: subprocess.Popen[bytes], out: Console, stopping: threading.Event
 ) -> str:
     """Shows each module coming up; returns where to go on in the events."""
-    if not console.is_terminal:
-        return _events(session, router, "", console, until_published=True)
-    with Live(console=console, auto_refresh=False) as live:
+    if not out.is_terminal:
+        return _events(session, router, "", out, until_published=True)
+    with Live(console=out, auto_refresh=False) as live:
 
         def redraw() -> None:
             live.update(modules_table(session.status()), refresh=True)
@@ -140,15 +147,15 @@ def _until_published(
         return _events(session, router, "", None, until_published=True, after_each=redraw)
 
 
-def _follow(session: Session, router: subprocess.Popen[bytes], console: Console, cursor: str) -> None:
-    _events(session, router, cursor, console, until_published=False)
+def _follow(session: Session, router: subprocess.Popen[bytes], out: Console, cursor: str) -> None:
+    _events(session, router, cursor, out, until_published=False)
 
 
 def _events(
     session: Session,
     router: subprocess.Popen[bytes],
     cursor: str,
-    console: Console | None,
+    out: Console | None,
     *,
     until_published: bool,
     after_each: Any = None,
@@ -168,8 +175,8 @@ def _events(
             break
         cursor = answer.cursor
         for event in answer.events:
-            if console is not None:
-                console.print(_line(event), soft_wrap=True)
+            if out is not None:
+                out.print(_line(event), soft_wrap=True)
             if until_published and event.kind == "generation" and event.state in ("active", "degraded"):
                 return cursor
     return cursor
@@ -181,26 +188,14 @@ def _line(event: Event) -> str:
     return f"{event.kind}{subject} {event.state}{message}"
 
 
-def _ready(session: Session, console: Console, *, detach: bool) -> None:
+def _ready(session: Session, out: Console, *, detach: bool) -> None:
     answer = session.status()
     counts: dict[str, int] = {}
     for module in answer.modules:
         counts[module.state] = counts.get(module.state, 0) + 1
     states = ", ".join(f"{count} {state}" for state, count in sorted(counts.items())) or "no modules"
-    console.print(f"mesh is up: generation {answer.generation.id} {answer.generation.state} ({states})")
+    out.print(f"mesh is up: generation {answer.generation.id} {answer.generation.state} ({states})")
     if detach:
-        console.print(f"router pid {answer.router.pid}; stop it with `wuu-mesh down`")
+        out.print(f"router pid {answer.router.pid}; stop it with `wuu-mesh down`")
     else:
-        console.print("Ctrl-C stops it")
-
-
-def _gone(pid: int, within: float) -> bool:
-    import psutil
-
-    try:
-        psutil.Process(pid).wait(timeout=within)
-    except psutil.NoSuchProcess:
-        return True
-    except psutil.TimeoutExpired:
-        return False
-    return True
+        out.print("Ctrl-C stops it")

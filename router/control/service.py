@@ -78,11 +78,10 @@ class ControlService(control_pb2_grpc.ControlServicer):
         except MeshError as error:
             await _abort(context, error)
             raise
-        descriptors = route.instance.package.root / "descriptors.binpb"
         return control_pb2.DescribeServiceResponse(
             provider=route.instance.module,
             descriptor=route.descriptor,
-            file_descriptor_set=descriptors.read_bytes() if descriptors.is_file() else b"",
+            file_descriptor_set=route.instance.package.descriptors,
         )
 
     async def ListTools(

@@ -95,6 +95,7 @@ class Candidate:
         self.admission.instances[instance.token] = instance
         self.events.emit("module", module, "starting")
         try:
+            key = self._key(module)
             await self.starter.start(instance, self.timeout(module))
             self.supervise(instance)
             await lifecycle.initialize(instance, self._initialization(instance), self.timeout(module))
@@ -104,7 +105,7 @@ class Candidate:
         declaration = instance.declaration
         assert declaration is not None
         self.shapes.learn(declaration)
-        self.journal.keep_declaration(self._key(module), declaration)
+        self.journal.keep_declaration(key, declaration)
         self._know(module, declaration)
 
     def _initialization(self, instance: Instance) -> InitializeRequest:
@@ -126,15 +127,7 @@ class Candidate:
     # --- resolve ---
 
     def _resolve(self) -> Graph:
-        known = dict(self.known)
-        for module, package in self.packages.items():
-            known.setdefault(module, Known(module, package.manifest.version, None))
-        for module, broken in self.discovery.broken.items():
-            known.setdefault(
-                module,
-                Known(module, "", None, unavailable=broken.message, unavailable_code="invalid_request"),
-            )
-        return resolve(self.document, known)
+        return resolve(self.document, {**self.discovery.offered, **self.known})
 
     def _generation(self, number: int, graph: Graph) -> Generation:
         generation = Generation(number, graph, {module: self.instances[module] for module in graph.order})
@@ -217,10 +210,16 @@ class Candidate:
         self.events.emit("module", module, "failed", error.message)
         if instance.declaration is None:
             # A candidate that could not start is still a candidate: nobody else takes its place.
-            self._know(module, self.journal.declaration(self._key(module)))
+            self._know(module, self._declared_before(module))
         self.known[module] = replace(
             self.known[module], unavailable=error.message, unavailable_code=error.code
         )
+
+    def _declared_before(self, module: str) -> Declaration | None:
+        try:
+            return self.journal.declaration(self._key(module))
+        except MeshError:
+            return None  # A package without a fingerprint was never started.
 
     async def _drop(self, modules: Iterable[str]) -> None:
         """Stops instances that the generation cannot use."""
@@ -255,7 +254,11 @@ def bindings(generation: Generation, module: str) -> list[Binding]:
         route = generation.route(module, edge.service, edge.major)
         told.append(
             Binding(
-                service=edge.service, major=edge.major, provider=edge.provider, descriptor=route.descriptor
+                service=edge.service,
+                major=edge.major,
+                provider=edge.provider,
+                descriptor=route.descriptor,
+                file_descriptor_set=route.instance.package.descriptors,
             )
         )
     return told

@@ -115,7 +115,7 @@ class Generation:
             if consumer not in self.graph.nodes:
                 raise _refused("invalid_request", f"there is no module {consumer}")
             if major is None:
-                raise _refused("invalid_request", f"name the major version: {service}@1")
+                major = self._instance(consumer).declared(service)
             binding = self.graph.binding(consumer, service, major)
             if isinstance(binding, Absent):
                 raise _refused(binding.code, binding.message)
@@ -134,7 +134,7 @@ class Generation:
         if node is None:
             raise _refused("invalid_request", f"there is no module {module}")
         code = "module_revoked" if node.state == "disabled" else "service_unavailable"
-        raise _refused(code, f"{module} is {node.state}: {node.reason}")
+        raise _refused(code, f"{module} cannot be called: {node.reason}")
 
 
 def _provided(instance: Instance, service: str, major: int | None) -> ServiceDescriptor | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -140,3 +142,8 @@ class Children:
         self.lost.set()
         for started in self._starting.values():
             started.set_exception(OSError("the guardian is gone"))
+        # Their lifelines ended with the guardian, and nobody collects them but the system.
+        for child in self._children.values():
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            child.exited.set_result(Exit(None, signal.SIGKILL))

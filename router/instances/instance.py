@@ -89,6 +89,21 @@ class Instance:
         self.declaration = declaration
         self.required = frozenset(f"{r.name}@{r.major}" for r in declaration.required_services)
 
+    def declared(self, service: str) -> int:
+        """The major in which it requires a service that was named without one.
+
+        Raises `invalid_request` when it requires several; 1 when it requires none, for admission to refuse.
+        """
+        majors = [int(key.rpartition("@")[2]) for key in self.required if key.startswith(f"{service}@")]
+        if len(majors) > 1:
+            names = ", ".join(f"{service}@{major}" for major in sorted(majors))
+            raise MeshError(
+                "invalid_request",
+                f"{self.module} declares {names}; name the major version",
+                outcome="not_dispatched",
+            )
+        return majors[0] if majors else 1
+
     def reach(self, state: str) -> None:
         """Enters a state."""
         self.state = state

@@ -48,9 +48,7 @@ async def initialize(instance: Instance, request: InitializeRequest, timeout: fl
     try:
         response = InitializeResponse.FromString(answer)
     except DecodeError:
-        raise MeshError(
-            "protocol_violation", f"{instance.module}: initialize: not an InitializeResponse"
-        ) from None
+        raise MeshError("protocol_violation", "initialize: not an InitializeResponse") from None
     if response.lifecycle_version != LIFECYCLE_VERSION:
         raise MeshError(
             "protocol_violation",
@@ -64,10 +62,7 @@ async def initialize(instance: Instance, request: InitializeRequest, timeout: fl
                 f"{instance.module} requires the host feature {feature}, which this host does not offer",
                 remedy="Use a version of the mesh that offers it.",
             )
-    try:
-        check_declaration(response.declaration)
-    except MeshError as broken:
-        raise MeshError(broken.code, f"{instance.module}: {broken.message}", **broken.details) from None
+    check_declaration(response.declaration)
     instance.declare(response.declaration)
 
 
@@ -99,7 +94,7 @@ async def _call(instance: Instance, request: Message, timeout: float) -> bytes:
         caller=ROUTER,
         generation=instance.generation.id if instance.generation else "",
         phase=instance.phase,
-        service="wuu.mesh.lifecycle@1",
+        service="wuu.mesh.lifecycle@2",
         method=method,
         deadline_unix_ms=round((now + timeout) * 1000),
         expires_unix_ms=round((now + timeout) * 1000),
@@ -120,6 +115,4 @@ async def _call(instance: Instance, request: Message, timeout: float) -> bytes:
                 remedy="Raise runtime.timeout in its manifest, or see `wuu-mesh logs`.",
             ) from None
         answered = from_rpc_error(error)
-        raise MeshError(
-            answered.code, f"{instance.module}: {method}: {answered.message}", **answered.details
-        ) from None
+        raise MeshError(answered.code, f"{method}: {answered.message}", **answered.details) from None

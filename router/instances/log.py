@@ -11,6 +11,9 @@ KEPT = 5
 TAIL_BYTES = 600
 """How much of the end of a log is quoted in an error."""
 
+SEARCHED_BYTES = 8192
+"""How far back the quotation may reach for lines that are not part of a stack trace."""
+
 
 def new_log(directory: Path, module: str, incarnation: str) -> Path:
     """The path of the log of a new instance; all but the newest logs of the module are removed."""
@@ -33,11 +36,16 @@ def latest_log(directory: Path, module: str) -> Path | None:
 
 
 def tail(log: Path) -> str:
-    """The last lines of a log in one line of text."""
+    """The last lines of a log in one line of text.
+
+    Indented lines are left out: in a stack trace they are the frames, and what went wrong is not among them.
+    """
     try:
         with log.open("rb") as opened:
-            opened.seek(max(opened.seek(0, os.SEEK_END) - TAIL_BYTES, 0))
+            opened.seek(max(opened.seek(0, os.SEEK_END) - SEARCHED_BYTES, 0))
             last = opened.read()
     except FileNotFoundError:
         return ""
-    return " | ".join(last.decode("utf-8", "replace").strip().splitlines()[-8:])
+    lines = [line for line in last.decode("utf-8", "replace").splitlines() if line[:1].strip()]
+    said = " | ".join(lines[-8:])
+    return said if len(said) <= TAIL_BYTES else "…" + said[-TAIL_BYTES:]

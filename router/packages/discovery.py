@@ -9,6 +9,7 @@ from pathlib import Path
 
 from router.composition.document import Document
 from router.composition.rejected import Problem, Rejected
+from router.composition.resolve import Known
 from router.packages.manifest import MANIFEST, BadPackage, read_manifest
 from router.packages.package import Package
 
@@ -29,6 +30,17 @@ class Discovery:
         They are known, so a composition that names one hears what is wrong and not that it is unknown.
         """
         return {bad.module: bad for bad in reversed(self.problems) if bad.module not in self.packages}
+
+    @property
+    def offered(self) -> dict[str, Known]:
+        """Every module that a composition can name, before anything is known of its declaration."""
+        offered = {
+            module: Known(module, "", None, unavailable=bad.message, unavailable_code="invalid_request")
+            for module, bad in self.broken.items()
+        }
+        for module, package in self.packages.items():
+            offered[module] = Known(module, package.manifest.version, None)
+        return offered
 
 
 def first_party_directory() -> Path:

@@ -13,6 +13,9 @@ from pathlib import Path
 
 from router.packages.manifest import MANIFEST, BadPackage, Manifest
 
+DESCRIPTORS = "descriptors.binpb"
+"""The file in which a package brings the carriers of its services."""
+
 UNCOUNTED = frozenset({".git", "node_modules", "__pycache__"})
 """Names that the fingerprint leaves out wherever they are: they change without the package changing."""
 
@@ -36,6 +39,12 @@ class Package:
             name = os.fsencode(path.relative_to(self.root))
             whole.update(len(name).to_bytes(8) + name + self._digest(path))
         return whole.hexdigest()
+
+    @cached_property
+    def descriptors(self) -> bytes:
+        """The google.protobuf.FileDescriptorSet in `descriptors.binpb`; empty where the package has none."""
+        path = self.root / DESCRIPTORS
+        return path.read_bytes() if path.is_file() else b""
 
     def argv(self) -> tuple[str, ...]:
         """The command as an absolute path, and its arguments.

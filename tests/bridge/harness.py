@@ -268,6 +268,11 @@ class Instance:
         answer = await health.Check(health_pb2.HealthCheckRequest(), wait_for_ready=True, timeout=PATIENCE)
         assert answer.status == health_pb2.HealthCheckResponse.SERVING
 
+    async def exited(self) -> int:
+        """The exit status, once the process has ended by itself."""
+        async with asyncio.timeout(PATIENCE):
+            return await self.process.wait()
+
     async def end(self) -> None:
         """Ends the process group and the connection."""
         if self.process.returncode is None:
@@ -311,7 +316,7 @@ class Instance:
         return await self.call(
             f"/wuu.mesh.v1.Lifecycle/{rpc}",
             request.SerializeToString(),
-            service="wuu.mesh.lifecycle@1",
+            service="wuu.mesh.lifecycle@2",
             caller=ROUTER,
         )
 
@@ -330,6 +335,17 @@ class Instance:
             json.dumps({"do": do, **order}).encode(), execution=execution, timeout=timeout
         )
         return json.loads(result)
+
+    async def seen(self, holds: Callable[[list[Any]], bool] = lambda _: True) -> list[Any]:
+        """What the probe has been asked so far, once it holds: [method, id, execution, …]."""
+        async with asyncio.timeout(PATIENCE):
+            while not holds(seen := await self.run("seen")):
+                pass
+        return list(seen)
+
+    async def held(self, execution: str) -> None:
+        """Returns once the probe has been asked on behalf of the execution."""
+        await self.seen(lambda seen: any(entry[2] == execution for entry in seen))
 
     async def invoke(self, params: bytes, **context: Any) -> bytes:
         """Calls the probe's service with JSON; returns JSON."""

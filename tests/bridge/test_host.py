@@ -78,45 +78,47 @@ def message(instance: Instance, log: str) -> bytes:
     ],
 )
 async def test_what_cannot_be_attached_is_logged_and_closed(
-    own_bridge: Bridge, sent: bytes, count: int, says: str
+    bridge: Bridge, attach: Start, sent: bytes, count: int, says: str
 ) -> None:
     if sent == b"BAD KEY":
-        instance = Instance(own_bridge, 30)
+        instance = Instance(bridge, 30)
         instance.handshake = msgspec.structs.replace(instance.handshake, key="no hex")
         sent = message(instance, str(instance.log))
         await instance.channel.close()
+    before = bridge.log.read_text()
     with pipes(count) as made:
         ends = [write for _, write in made]
-        socket.send_fds(own_bridge.socket, [sent], ends)
+        socket.send_fds(bridge.socket, [sent], ends)
         for end in ends:
             os.close(end)
         # The pipes end when the bridge has closed what it was sent.
         await asyncio.gather(*(asyncio.to_thread(os.read, read, 1) for read, _ in made))
     # Messages are taken in their order, so the bridge has seen the bad one once it serves the next.
-    await (await own_bridge.attach()).end()
-    [line] = own_bridge.log.read_text().splitlines()
+    await attach()
+    [line] = bridge.log.read_text().removeprefix(before).splitlines()
     assert says in json.loads(line)["reason"]
 
 
 @pytest.mark.parametrize("what", ["log", "socket"])
 async def test_an_instance_that_cannot_start_is_logged_and_closed(
-    own_bridge: Bridge, directory: Path, what: str
+    bridge: Bridge, attach: Start, directory: Path, what: str
 ) -> None:
-    instance = Instance(own_bridge, 30)
+    instance = Instance(bridge, 30)
     missing = str(directory / "missing" / what)
     if what == "socket":
         instance.handshake = msgspec.structs.replace(instance.handshake, listen=missing)
+    before = bridge.log.read_text()
     with pipes(2) as made:
         (plugin_stdin, ours_in), (ours_out, plugin_stdout) = made
         stdout = os.dup(ours_out)
         log = missing if what == "log" else str(instance.log)
-        socket.send_fds(own_bridge.socket, [message(instance, log)], [ours_in, stdout])
+        socket.send_fds(bridge.socket, [message(instance, log)], [ours_in, stdout])
         for descriptor in (ours_in, stdout):
             os.close(descriptor)
         assert await asyncio.to_thread(os.read, plugin_stdin, 1) == b""
         os.close(plugin_stdout)
-    await (await own_bridge.attach()).end()
-    said = own_bridge.log.read_text()
+    await attach()
+    said = bridge.log.read_text().removeprefix(before)
     assert "not attached" in said
     assert missing in said
     assert "Traceback" not in said
@@ -128,8 +130,8 @@ async def test_the_bridge_stops_with_its_lifeline_and_ends_every_input(own_bridg
     await first.up()
     assert await own_bridge.stop() == 0
     # The probe exits when its input ends.
-    assert await first.process.wait() == 0
-    assert await second.process.wait() == 0
+    assert await first.exited() == 0
+    assert await second.exited() == 0
     await first.end()
     await second.end()
 
@@ -137,13 +139,12 @@ async def test_the_bridge_stops_with_its_lifeline_and_ends_every_input(own_bridg
 async def test_the_bridge_stops_with_sigterm(own_bridge: Bridge) -> None:
     instance = await (await own_bridge.attach()).up()
     held = asyncio.create_task(instance.run("hold", execution="held"))
-    while not any(entry[2] == "held" for entry in await instance.run("seen")):
-        pass
+    await instance.held("held")
     own_bridge.process.send_signal(signal.SIGTERM)
     with pytest.raises(grpc.aio.AioRpcError) as lost:
         await held
     assert lost.value.code() == grpc.StatusCode.UNAVAILABLE
-    assert await own_bridge.process.wait() == 0
+    assert await own_bridge.stop() == 0
     await instance.end()
 
 
@@ -163,7 +164,7 @@ async def test_a_router_that_is_gone_does_not_break_the_bridge(directory: Path, 
     line = '{"id":"$ID","result":1}\n'
     assert await instance.run("say", text="stray\n" + line) == 1
     [answer] = await instance.run("ask", params={"service": "test.other", "method": "ask"})
-    assert answer["error"]["code"] == "host_error"
+    assert answer["error"]["code"] == "service_unavailable"
     assert await instance.run("pid") == instance.process.pid
     await instance.end()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections import deque
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -46,12 +47,16 @@ class Process:
         self.served: list[Request] = []
         self.go = asyncio.Event()
         """Lets the host answer."""
+        self.busy = asyncio.Event()
+        """Set once as many requests are served as may be open."""
         self.diagnostics = Diagnostics(str(log), self.router)
         self.peer = Peer(ours_in, ours_out, self.diagnostics, self._serve)
-        self._unread = b""
+        self._unread: deque[bytes] = deque()
 
     async def _serve(self, request: Request) -> bytes:
         self.served.append(request)
+        if len(self.served) == OPEN_REQUESTS:
+            self.busy.set()
         await self.go.wait()
         return b'"served"'
 
@@ -62,11 +67,16 @@ class Process:
 
     async def read(self) -> dict[str, Any]:
         """Reads one frame from stdin."""
-        while b"\n" not in self._unread:
-            self._unread += await asyncio.to_thread(os.read, self.stdin, 1 << 20)
-        line, _, self._unread = self._unread.partition(b"\n")
-        frame: dict[str, Any] = json.loads(line)
+        if not self._unread:
+            self._unread.extend((await asyncio.to_thread(self._read_lines)).splitlines())
+        frame: dict[str, Any] = json.loads(self._unread.popleft())
         return frame
+
+    def _read_lines(self) -> bytes:
+        parts = [os.read(self.stdin, 1 << 20)]
+        while not parts[-1].endswith(b"\n"):
+            parts.append(os.read(self.stdin, 1 << 20))
+        return b"".join(parts)
 
     def end(self) -> None:
         """Exits."""
@@ -138,8 +148,7 @@ async def test_output_is_not_read_on_while_too_much_is_open(process: Process) ->
     asked = asyncio.create_task(process.peer.request("one"))
     await process.read()
     process.write(*frames, {"id": "1", "result": "after them"})
-    while len(process.served) < OPEN_REQUESTS:
-        await asyncio.sleep(0)
+    await process.busy.wait()
     await turn()
     assert len(process.served) == OPEN_REQUESTS
     assert not asked.done()
@@ -151,8 +160,7 @@ async def test_output_is_not_read_on_while_too_much_is_open(process: Process) ->
 
 async def test_the_end_is_seen_once_what_was_written_before_it_is_taken(process: Process) -> None:
     process.write(*({"id": f"own-{n}", "method": "m"} for n in range(OPEN_REQUESTS + 10)))
-    while len(process.served) < OPEN_REQUESTS:
-        await asyncio.sleep(0)
+    await process.busy.wait()
     process.end()
     process.go.set()
     await asyncio.wait_for(process.peer.gone.wait(), 30)
@@ -163,8 +171,7 @@ async def test_the_end_is_seen_once_what_was_written_before_it_is_taken(process:
 
 async def test_a_failure_while_nothing_is_read_still_lets_the_end_be_seen(process: Process) -> None:
     process.write(*({"id": f"own-{n}", "method": "m"} for n in range(OPEN_REQUESTS)))
-    while len(process.served) < OPEN_REQUESTS:
-        await asyncio.sleep(0)
+    await process.busy.wait()
     process.peer.fail("deadline_exceeded", "too late")
     process.end()
     await asyncio.wait_for(process.peer.gone.wait(), 30)

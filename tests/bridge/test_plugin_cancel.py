@@ -17,23 +17,16 @@ async def cancelled(work: asyncio.Task[Any]) -> None:
     await asyncio.wait((work,))
 
 
-async def until_held(probe: Instance, execution: str) -> None:
-    """Returns once the plugin has been asked on behalf of the execution."""
-    while not any(entry[2] == execution for entry in await probe.run("seen")):
-        pass
-
-
 async def until_cancelled(probe: Instance, execution: str) -> list[Any]:
     """Returns what the plugin has seen, once it has seen the execution cancelled."""
-    while True:
-        seen: list[Any] = await probe.run("seen")
-        if any(entry[0] == "execution.cancel" and entry[2] == execution for entry in seen):
-            return seen
+    return await probe.seen(
+        lambda seen: any(entry[0] == "execution.cancel" and entry[2] == execution for entry in seen)
+    )
 
 
 async def test_cancel_reaches_the_plugin_once_and_after_its_request(probe: Instance) -> None:
     work = asyncio.create_task(probe.run("hold", execution="doomed"))
-    await until_held(probe, "doomed")
+    await probe.held("doomed")
     await cancelled(work)
     seen = await until_cancelled(probe, "doomed")
     assert [entry[0] for entry in seen if entry[2] == "doomed"] == ["service.invoke", "execution.cancel"]
@@ -45,23 +38,23 @@ async def test_cancel_never_overtakes_its_request(probe: Instance) -> None:
         asyncio.create_task(probe.run("hold", execution=f"doomed-{n}", padding="x" * 300_000))
         for n in range(40)
     ]
-    await until_held(probe, "doomed-0")
+    await probe.held("doomed-0")
     for work in works:
         await cancelled(work)
     begun, both = ["service.invoke"], ["service.invoke", "execution.cancel"]
-    pending = True
-    while pending:
-        seen = await probe.run("seen")
+
+    def settled(seen: list[Any]) -> bool:
         events = [[entry[0] for entry in seen if entry[2] == f"doomed-{n}"] for n in range(40)]
         # Some never reached the plugin: they were cancelled before.
         assert all(each in ([], begun, both) for each in events)
-        pending = begun in events
-    assert both in events
+        return begun not in events and both in events
+
+    await probe.seen(settled)
 
 
 async def test_a_late_answer_is_ignored(probe: Instance, router: Router) -> None:
     work = asyncio.create_task(probe.run("hold", execution="doomed"))
-    await until_held(probe, "doomed")
+    await probe.held("doomed")
     await cancelled(work)
     await until_cancelled(probe, "doomed")
     assert await probe.run("pid") == probe.process.pid
@@ -72,8 +65,8 @@ async def test_a_late_answer_is_ignored(probe: Instance, router: Router) -> None
 async def test_cancelling_one_call_leaves_the_others(probe: Instance) -> None:
     kept = asyncio.create_task(probe.run("hold", execution="kept"))
     work = asyncio.create_task(probe.run("hold", execution="doomed"))
-    await until_held(probe, "kept")
-    await until_held(probe, "doomed")
+    await probe.held("kept")
+    await probe.held("doomed")
     await cancelled(work)
     seen = await until_cancelled(probe, "doomed")
     assert [entry[2] for entry in seen if entry[0] == "execution.cancel"] == ["doomed"]

@@ -124,7 +124,7 @@ async def test_a_failed_plugin_is_read_on_until_it_is_gone(attach: Start, router
     with pytest.raises(grpc.aio.AioRpcError):
         # More than a pipe holds, so the plugin only gets to exit because somebody reads.
         await instance.run("die", text="stray\n" * 300 + "x" * 4 * MIB, status=7)
-    assert await instance.process.wait() == 7
+    assert await instance.exited() == 7
 
 
 async def test_a_line_past_64_mib_fails_its_plugin_alone_and_is_never_held_whole(
@@ -177,8 +177,7 @@ async def test_a_plugin_that_does_not_read_takes_64_mib_and_no_more_calls(probe:
 
 async def test_death_ends_what_is_in_flight_without_details(probe: Instance) -> None:
     held = asyncio.create_task(probe.run("hold", execution="held"))
-    while not any(entry[2] == "held" for entry in await probe.run("seen")):
-        pass
+    await probe.held("held")
     dying = asyncio.create_task(probe.run("die", text='{"id":"$ID","resu', status=3))
     for call in (held, dying):
         with pytest.raises(grpc.aio.AioRpcError) as lost:
@@ -187,7 +186,7 @@ async def test_death_ends_what_is_in_flight_without_details(probe: Instance) -> 
         assert lost.value.details() == "the plugin closed its output"
         trailers: Any = lost.value.trailing_metadata()
         assert DETAILS_KEY not in dict(tuple(trailers or ()))
-    assert await probe.process.wait() == 3
+    assert await probe.exited() == 3
 
 
 async def test_a_plugin_that_closes_its_input_is_gone(probe: Instance) -> None:

@@ -20,7 +20,7 @@ async def test_initialize_tells_the_plugin_where_it_is_and_what_the_host_can_do(
     assert response.lifecycle_version == 2
     [service] = response.declaration.provided_services
     assert (service.name, service.methods[0].name) == ("test.probe", "run")
-    [initialize, _] = await instance.run("seen")
+    [initialize, _] = await instance.seen()
     assert initialize == [
         "initialize",
         "1",
@@ -43,13 +43,13 @@ async def test_initialize_tells_the_plugin_where_it_is_and_what_the_host_can_do(
 async def test_without_a_workspace_the_package_is_the_project(attach: Start) -> None:
     instance = await attach()
     await instance.initialize()
-    [initialize, _] = await instance.run("seen")
+    [initialize, _] = await instance.seen()
     assert initialize[3]["project_root"] == str(PLUGINS)
 
 
 async def test_the_steps_arrive_in_order_and_are_numbered(attach: Start) -> None:
     instance = await (await attach()).up()
-    seen = await instance.run("seen")
+    seen = await instance.seen()
     assert [(method, number) for method, number, *_ in seen] == [
         ("initialize", "1"),
         ("prepare", "2"),
@@ -107,7 +107,7 @@ async def test_a_step_past_its_time_fails_the_plugin(attach: Start, router: Rout
 async def test_a_changed_service_is_named_with_the_reason(probe: Instance) -> None:
     await probe.service_changed(service="test.other", major=1, available=False, reason="it crashed")
     await probe.service_changed(service="test.other", major=1, available=True)
-    seen = await probe.run("seen")
+    seen = await probe.seen()
     assert [entry[3] for entry in seen if entry[0] == "service.changed"] == [
         {"service": "test.other", "reason": "it crashed"},
         {"service": "test.other"},
@@ -133,13 +133,13 @@ async def test_what_a_plugin_makes_of_a_changed_service_is_its_own_affair(
 
 async def test_after_shutdown_the_input_ends(probe: Instance) -> None:
     await probe.shutdown()
-    assert await probe.process.wait() == 0
+    assert await probe.exited() == 0
 
 
 async def test_a_plugin_that_exits_instead_of_answering_shutdown_has_shut_down_well(attach: Start) -> None:
     instance = await (await attach(options={"exit": ["shutdown"]})).up()
     await instance.shutdown()
-    assert await instance.process.wait() == 0
+    assert await instance.exited() == 0
 
 
 async def test_shutdown_has_two_seconds_then_the_input_ends(attach: Start) -> None:
@@ -148,7 +148,7 @@ async def test_shutdown_has_two_seconds_then_the_input_ends(attach: Start) -> No
         await instance.shutdown()
     assert code(late) == ("wuu", "deadline_exceeded")
     assert late.value.details() == "no answer to shutdown within 2 s"
-    assert await instance.process.wait() == 0
+    assert await instance.exited() == 0
 
 
 async def test_a_plugin_in_node_provides_a_service_and_a_tool(attach: Start, router: Router) -> None:
@@ -171,4 +171,4 @@ async def test_a_plugin_in_node_provides_a_service_and_a_tool(attach: Start, rou
     assert response.content.utf8 == b'[{"type":"text","text":"{\\"heard\\":\\"you\\"}"}]'
     assert "words: ready" in instance.log.read_text()
     await instance.shutdown()
-    assert await instance.process.wait() == 0
+    assert await instance.exited() == 0

@@ -1,15 +1,14 @@
-"""What the examples need before they run, and meshes that tests share."""
+"""What the examples need before they run."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.examples.mesh import EXAMPLES, Mesh
+from tests.examples.mesh import EXAMPLES
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -26,17 +25,3 @@ def node_packages(request: pytest.FixtureRequest) -> None:
     with capture.global_and_fixture_disabled():
         sys.stderr.write(f"\nexamples: setting up {package.name} (once): npm {' '.join(command[1:])}\n")
     subprocess.run(command, cwd=package, check=True, capture_output=True)
-
-
-@pytest.fixture
-def make() -> Iterator[Callable[[], Mesh]]:
-    """Makes meshes; whichever still run at the end of the test are stopped."""
-    made: list[Mesh] = []
-
-    def one() -> Mesh:
-        made.append(Mesh())
-        return made[-1]
-
-    yield one
-    for mesh in made:
-        mesh.close()

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 ROOT = Path(__file__).parents[2]
 """The repository."""
@@ -32,13 +32,13 @@ class RefusedError(Exception):
 
 
 class Mesh:
-    """A home with the example composition in it.
+    """A home with the example composition in it. As a context it ends with the mesh stopped and nothing left.
 
-    Everything is below one short directory, sockets included, and goes with `close`.
+    Everything is below one short directory, sockets included.
     """
 
     def __init__(self) -> None:
-        self.directory = Path(tempfile.mkdtemp(prefix="wm-"))
+        self.directory = Path(tempfile.mkdtemp(prefix="wuu-ex-"))
         self.composition = self.directory / "composition.json"
         self.env = {
             **os.environ,
@@ -49,6 +49,16 @@ class Mesh:
         # A copy, so that a test may edit it. Its packages are where they were.
         text = (EXAMPLES / "composition.json").read_text().replace('"./*"', json.dumps(f"{EXAMPLES}/*"))
         self.composition.write_text(text)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            if (self.directory / "home" / "mesh.json").exists():
+                self.down()
+        finally:
+            shutil.rmtree(self.directory)
 
     def edit(self, old: str, new: str) -> None:
         """Changes one place of the composition, as an operator does in an editor."""
@@ -109,9 +119,3 @@ class Mesh:
         """The socket of a module's instance."""
         [instance] = (row["instance"] for row in self.status()["modules"] if row["id"] == module)
         return self.control.with_name(instance.partition("@")[2][:8])
-
-    def close(self) -> None:
-        """Stops the mesh if it runs, and removes everything."""
-        if (self.directory / "home" / "mesh.json").exists():
-            self.down()
-        shutil.rmtree(self.directory)

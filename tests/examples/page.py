@@ -60,11 +60,6 @@ def frames(block: Block) -> Iterator[tuple[str, Any]]:
             yield frame[0], json.loads(frame[1:])
 
 
-def handshakes(name: str) -> Iterator[bytes]:
-    """The handshakes that a page shows, with their line end."""
-    return (block.text.encode() for block in blocks(name) if block.kind == "handshake")
-
-
 def write_files(name: str, directory: Path) -> None:
     """Makes the files that the reader of a page makes."""
     for block in blocks(name):

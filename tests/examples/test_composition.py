@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -11,19 +11,12 @@ from tests.examples.mesh import Mesh, RefusedError
 
 TEXT = "The quick brown fox jumps over the lazy dog"
 
-TRANSACTION = {
-    "id": "tests/1",
-    "expected_revision": "0",
-    "writes": [{"namespace": "tests", "key": "greeting", "value": {"text": "hi"}}],
-}
-
 
 @pytest.fixture(scope="module")
 def mesh() -> Iterator[Mesh]:
-    mesh = Mesh()
-    mesh.up()
-    yield mesh
-    mesh.close()
+    with Mesh() as mesh:
+        mesh.up()
+        yield mesh
 
 
 def test_every_module_of_the_composition_is_active(mesh: Mesh) -> None:
@@ -74,17 +67,30 @@ def test_a_report_on_what_is_not_a_text_is_an_error_of_the_tool(mesh: Mesh) -> N
         mesh.tool("example.writing-report/report", {"text": None})
 
 
-def test_the_store_is_swapped_by_one_line(make: Callable[[], Mesh]) -> None:
-    mesh = make()
-    mesh.up()
+def test_the_store_is_swapped_by_one_line(mesh: Mesh) -> None:
+    """Comes last: it leaves the mesh with the other store."""
     assert mesh.provider("state.documents") == "wuu.state.sqlite"
-    receipt = mesh.call("state.documents@1", "commit", TRANSACTION)
-    report = mesh.tool("example.writing-report/report", {"text": TEXT})
+    check_that_documents_are_served(mesh)
     mesh.down()
-
     mesh.edit('"provider": "wuu.state.sqlite"', '"provider": "wuu.state.jsonl"')
     mesh.up()
     assert mesh.provider("state.documents") == "wuu.state.jsonl"
-    # The other store is empty, and serves the same calls with the same answers.
-    assert mesh.call("state.documents@1", "commit", TRANSACTION) == receipt
-    assert mesh.tool("example.writing-report/report", {"text": TEXT}) == report
+    check_that_documents_are_served(mesh)
+    said = mesh.tool("example.writing-report/report", {"text": TEXT})
+    # The other store is another store: nothing was carried over.
+    assert said["structured_content"]["totals"] == {"reports": 1, "words": 9}
+
+
+def check_that_documents_are_served(mesh: Mesh) -> None:
+    query = {"namespace": "tests", "keys": ["greeting"]}
+    before = mesh.call("state.documents@1", "read", query)
+    assert before["documents"] == []
+    document = {"namespace": "tests", "key": "greeting", "value": {"text": "hi"}}
+    transaction = {"id": "tests/1", "expected_revision": before["revision"], "writes": [document]}
+    receipt = mesh.call("state.documents@1", "commit", transaction)
+    assert receipt["revision"] == str(int(before["revision"]) + 1)
+    assert mesh.call("state.documents@1", "commit", transaction) == receipt
+    assert mesh.call("state.documents@1", "read", query) == {
+        "documents": [document],
+        "revision": receipt["revision"],
+    }

@@ -36,12 +36,11 @@ Metadata = tuple[tuple[str, str | bytes], ...]
 @pytest.fixture(scope="module")
 def mesh() -> Iterator[Mesh]:
     """The example composition with the store in memory, which no plugin in it notices."""
-    mesh = Mesh()
-    mesh.edit('"wuu.state.jsonl": true', '"example.documents-memory": true')
-    mesh.edit('"provider": "wuu.state.sqlite"', '"provider": "example.documents-memory"')
-    mesh.up()
-    yield mesh
-    mesh.close()
+    with Mesh() as mesh:
+        mesh.edit('"wuu.state.jsonl": true', '"example.documents-memory": true')
+        mesh.edit('"provider": "wuu.state.sqlite"', '"provider": "example.documents-memory"')
+        mesh.up()
+        yield mesh
 
 
 @contextmanager
@@ -220,7 +219,7 @@ class Bare:
 
 
 @pytest.fixture
-def bare(tmp_path_factory: pytest.TempPathFactory, mesh: Mesh) -> Iterator[Bare]:
+def bare(mesh: Mesh) -> Iterator[Bare]:
     """A provider on its own, which ends well with its standard input."""
     bare = Bare(mesh.directory)
     handshake = {name: getattr(bare.handshake, name) for name in bare.handshake.__struct_fields__}
@@ -307,7 +306,7 @@ def test_a_context_that_is_not_for_this_call_is_refused(bare: Bare, store: Any) 
 
 
 def test_nobody_but_the_router_calls_the_lifecycle(bare: Bare) -> None:
-    lifecycle = {"service": "wuu.mesh.lifecycle@1"}
+    lifecycle = {"service": "wuu.mesh.lifecycle@2"}
     with stub_on(Path(bare.handshake.listen), LifecycleStub) as stub:
         with pytest.raises(MeshError) as refused:
             call(stub.Initialize, InitializeRequest(), bare.context("initialize", **lifecycle))
@@ -317,7 +316,7 @@ def test_nobody_but_the_router_calls_the_lifecycle(bare: Bare) -> None:
 
 
 def test_a_field_that_it_does_not_configure_is_named(bare: Bare) -> None:
-    context = bare.context("initialize", service="wuu.mesh.lifecycle@1", caller=ROUTER)
+    context = bare.context("initialize", service="wuu.mesh.lifecycle@2", caller=ROUTER)
     request = InitializeRequest(module=MEMORY, config=Json(utf8=b'{"path": "/x"}'))
     with stub_on(Path(bare.handshake.listen), LifecycleStub) as stub:
         with pytest.raises(MeshError, match=f"config of {MEMORY}: there is no field 'path'") as refused:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -13,7 +12,7 @@ import pytest
 from bridge_jsonl.messages import Initialize, ServiceInvoke, ToolExecute
 from contract.handshake import read_handshake
 from tests.examples.mesh import EXAMPLES, PATIENCE, ROOT, WUU_MESH, Mesh
-from tests.examples.page import Block, blocks, commands, frames, handshakes, write_files
+from tests.examples.page import Block, blocks, commands, frames, write_files
 from tests.examples.plugin import Plugin
 
 PAGES = ("plugin-authors.md", "provider-authors.md", "wire.md")
@@ -21,20 +20,23 @@ PAGES = ("plugin-authors.md", "provider-authors.md", "wire.md")
 MESSAGES = {"initialize": Initialize, "service.invoke": ServiceInvoke, "tool.execute": ToolExecute}
 
 
+def of_page(page: str, kind: str) -> list[Block]:
+    return [block for block in blocks(page) if block.kind == kind]
+
+
 def of_kind(kind: str) -> list[Any]:
-    found = [(page, block) for page in PAGES for block in blocks(page) if block.kind == kind]
-    return [pytest.param(block, id=f"{page}-{block.subject}") for page, block in found]
+    return [
+        pytest.param(block, id=f"{page}-{block.subject}") for page in PAGES for block in of_page(page, kind)
+    ]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if any(b.kind == "console" for b in blocks(page))])
-def test_the_commands_of_a_page_print_what_it_says(page: str, make: Callable[[], Mesh]) -> None:
-    mesh = make()
-    directory = mesh.directory
-    write_files(page, directory)
-    (directory / "mesh").symlink_to(WUU_MESH)
-    (directory / "examples").symlink_to(EXAMPLES)
-    for block in blocks(page):
-        if block.kind == "console":
+@pytest.mark.parametrize("page", ["plugin-authors.md", "provider-authors.md"])
+def test_the_commands_of_a_page_print_what_it_says(page: str) -> None:
+    with Mesh() as mesh:
+        write_files(page, mesh.directory)
+        (mesh.directory / "mesh").symlink_to(WUU_MESH)
+        (mesh.directory / "examples").symlink_to(EXAMPLES)
+        for block in of_page(page, "console"):
             for command, expected in commands(block):
                 printed = run(command, mesh)
                 assert expected.fullmatch(printed), f"$ {command}\n{printed}"
@@ -81,5 +83,6 @@ def test_the_requests_of_the_host_have_the_fields_that_the_bridge_sends(block: B
 
 @pytest.mark.parametrize("page", ["provider-authors.md", "wire.md"])
 def test_the_handshake_of_a_page_is_one_byte_for_byte(page: str) -> None:
-    [line] = handshakes(page)
+    [block] = of_page(page, "handshake")
+    line = block.text.encode()
     assert msgspec.json.encode(read_handshake(line)) + b"\n" == line

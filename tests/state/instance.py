@@ -234,7 +234,7 @@ class Instance:
         return ((CONTEXT_KEY, sign(context.SerializeToString(), key or self.key)),)
 
     async def _step(self, rpc: Any, method: str, request: Message, phase: Phase) -> Message:
-        context = self.context(caller=ROUTER, service="wuu.mesh.lifecycle@1", method=method, phase=phase)
+        context = self.context(caller=ROUTER, service="wuu.mesh.lifecycle@2", method=method, phase=phase)
         return await self.call(rpc, request, method, self.signed(context))
 
     async def _read_log(self) -> None:

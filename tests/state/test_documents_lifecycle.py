@@ -37,7 +37,7 @@ async def test_nothing_is_written_before_activate(make: Make, place: Place) -> N
     assert (await instance.read("n")).revision == "0"
 
 
-async def test_preparation_leaves_a_store_as_it_is_even_after_a_kill(make: Make, place: Place) -> None:
+async def test_preparation_leaves_a_store_as_it_is_killed_or_closed(make: Make, place: Place) -> None:
     instance = await make(place).start()
     await instance.put("n", a=b"1")
     await instance.kill()
@@ -52,6 +52,10 @@ async def test_preparation_leaves_a_store_as_it_is_even_after_a_kill(make: Make,
     await second.shutdown()
     with refused("host_error", "not active"):
         await second.read("n")
+    closed = place.files()
+    await second.initialize()
+    await second.prepare()
+    assert place.files() == closed
     assert await second.stop() == 0
 
 

@@ -239,3 +239,13 @@ def test_a_sync_that_fails_acknowledges_nothing(jsonl: Place, monkeypatch: pytes
     assert values_of(read(store, pb.ReadRequest(namespace="n"))) == {"a": b"1"}
     assert commit(store, request).revision == "2"
     store.close()
+
+
+def test_sqlite_syncs_every_commit_before_it_is_acknowledged(tmp_path: Path) -> None:
+    SqliteStore.open(tmp_path / "store").close()
+    store = SqliteStore.open(tmp_path / "store")
+    with store.view() as view:
+        (synchronous,) = view._connection.execute("PRAGMA synchronous").fetchone()
+        (journal,) = view._connection.execute("PRAGMA journal_mode").fetchone()
+    assert (synchronous, journal) == (2, "wal")
+    store.close()

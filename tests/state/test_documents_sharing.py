@@ -30,12 +30,16 @@ async def add_one(store: Instance) -> pb.CommitResponse:
                 raise
 
 
-async def test_two_processes_on_one_store_are_one_store(make: Make, place: Place) -> None:
-    # Both make the store at once, and one reaches it through a link.
+def through_link(place: Place) -> bytes:
+    """A configuration that reaches the store through a symbolic link."""
     link = place.directory / "link"
     link.symlink_to(place.path)
-    through = make(place, json.dumps({"path": str(link)}).encode())
-    one, two = await asyncio.gather(make(place).start(), through.start())
+    return json.dumps({"path": str(link)}).encode()
+
+
+async def test_two_processes_on_one_store_are_one_store(make: Make, place: Place) -> None:
+    # Both make the store at once, and one reaches it through a link.
+    one, two = await asyncio.gather(make(place).start(), make(place, through_link(place)).start())
     receipts = await asyncio.gather(*(add_one(store) for store in (one, two) for _ in range(20)))
     assert sorted(int(receipt.revision) for receipt in receipts) == list(range(1, 41))
     for store in (one, two):
@@ -73,7 +77,7 @@ def held(place: Place) -> Iterator[None]:
 
 
 async def test_an_instance_answers_while_a_commit_waits_for_another_process(make: Make, place: Place) -> None:
-    store = await make(place).start()
+    store = await make(place, through_link(place)).start()
     with held(place):
         commit = asyncio.create_task(store.commit(transaction("waits", "0", write("n", "a", b"1"))))
         for _ in range(10):

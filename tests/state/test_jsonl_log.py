@@ -25,7 +25,8 @@ from providers.state.jsonl.record import (
 names = st.text(st.sampled_from('ab\n"\\é\uffff\U00010000'), min_size=1, max_size=2)
 values = st.none() | st.sampled_from([b"1", b'{"a": 1.0,\n "a":2}', b'"\\u2028"', '"\u2028\x7f😀"'.encode()])
 writes = st.dictionaries(st.tuples(names, names), values, min_size=1, max_size=4)
-histories = st.lists(writes, max_size=6)
+few = st.tuples(st.sampled_from(["m", "n"]), st.sampled_from(["a", "\uffff", "\U00010000"]))
+histories = st.lists(st.dictionaries(few, values, min_size=1, max_size=4), max_size=8)
 
 
 def line(changes: dict[tuple[str, str], bytes | None], revision: str) -> bytes:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ import msgspec
 from contract.context import AS_KEY, EXECUTION_KEY, METHOD_KEY, MODULE_KEY, SERVICE_KEY, TOKEN_KEY
 from contract.errors import MeshError, from_rpc_error
 from contract.transport import Metadata
+from tests.support.process import PATIENCE
 from wuu.mesh.v1.dynamic_pb2 import InvokeRequest, InvokeResponse
 
 DYNAMIC = "/wuu.mesh.v1.Dynamic/Invoke"
@@ -89,7 +91,8 @@ class Caller:
         send: Any = self._channel.unary_unary(path)
         call = send(request, metadata=tuple(metadata), timeout=timeout)
         try:
-            message = await call
+            async with asyncio.timeout(PATIENCE):
+                message = await call
             return Answer(
                 message, tuple(await call.initial_metadata()), tuple(await call.trailing_metadata())
             )
@@ -109,7 +112,7 @@ class Caller:
 
     async def stream(
         self, path: str, requests: bytes | Iterable[bytes] | AsyncIterator[bytes], metadata: Metadata
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         """A call of any shape: on the wire they are the same."""
         open_unary: Any = self._channel.unary_stream(path)
         open_stream: Any = self._channel.stream_stream(path)
@@ -117,7 +120,11 @@ class Caller:
             requests, metadata=tuple(metadata)
         )
         try:
-            while (response := await call.read()) is not grpc.aio.EOF:
+            while True:
+                async with asyncio.timeout(PATIENCE):
+                    response = await call.read()
+                if response is grpc.aio.EOF:
+                    return
                 yield response
         except grpc.aio.AioRpcError as error:
             raise from_rpc_error(error) from None

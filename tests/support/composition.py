@@ -23,8 +23,8 @@ class Entry:
     """A module of the composition and the package that offers it."""
 
     id: str
-    argv: Sequence[str]
-    """What its manifest starts."""
+    argv: Sequence[str] = ()
+    """What its manifest starts; empty: the product offers the package."""
     config: Any = None
     """Its configuration; None: there is none."""
     enabled: bool = True
@@ -97,14 +97,16 @@ def select(service: str, provider: str, consumer: str | None = None) -> dict[str
 def write(directory: Path, *entries: Entry, services: Iterable[Mapping[str, object]] = ()) -> Path:
     """Writes the packages and the composition; returns the path of the latter."""
     modules: dict[str, object] = {}
+    packages = directory / "packages"
     for entry in entries:
-        package = directory / "packages" / entry.id
-        package.mkdir(parents=True, exist_ok=True)
-        (package / "plugin.json").write_text(entry.manifest or json.dumps(_manifest(entry)))
+        if entry.argv or entry.manifest:
+            (packages / entry.id).mkdir(parents=True, exist_ok=True)
+            manifest = entry.manifest or json.dumps(_manifest(entry))
+            (packages / entry.id / "plugin.json").write_text(manifest)
         listed = {"enabled": entry.enabled, "config": entry.config, "timeout": entry.timeout}
         modules[entry.id] = {key: value for key, value in listed.items() if value is not None}
     document: dict[str, object] = {"version": 4, "modules": modules, "services": list(services)}
-    if entries:
+    if packages.is_dir():
         document["packages"] = ["packages/*"]
     composition = directory / "composition.json"
     composition.write_text(json.dumps(document, indent=1))

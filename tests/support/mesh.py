@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -16,11 +17,11 @@ from typing import Any
 
 from router.cli.session import Session
 from router.cli.status import status_json
-from router.home import Home
+from router.home import Home, Running
 from tests.support.caller import Caller
 from tests.support.composition import RECORD, Entry, write
-from tests.support.process import Process
-from wuu.mesh.v1.control_pb2 import StopRequest
+from tests.support.process import PATIENCE, Process, is_alive
+from wuu.mesh.v1.control_pb2 import GetStatusRequest, GetStatusResponse, StopRequest
 
 WUU_MESH = str(Path(sys.executable).with_name("wuu-mesh"))
 
@@ -87,9 +88,14 @@ class Mesh:
         return started
 
     @property
+    def announced(self) -> Running | None:
+        """What the mesh of this home left word of, be it alive or dead."""
+        return Home.at(self.home).running()
+
+    @property
     def running(self) -> bool:
-        """Whether the mesh of this home has announced itself."""
-        return Home.at(self.home).running() is not None
+        """Whether the mesh of this home runs."""
+        return self.announced is not None and is_alive(self.announced.pid)
 
     @cached_property
     def session(self) -> Session:
@@ -100,6 +106,14 @@ class Mesh:
         """What `wuu-mesh status --json` says."""
         return status_json(self.session.status())
 
+    async def idle(self) -> None:
+        """Returns when no execution lives. Whoever cancels hears of the end before the router has made it."""
+        request, status = GetStatusRequest().SerializeToString(), GetStatusResponse()
+        async with asyncio.timeout(PATIENCE):
+            while not status.router.pid or status.router.executions:
+                answer = await self.operator.unary("/wuu.mesh.v1.Control/GetStatus", request, ())
+                status.ParseFromString(answer.message)
+
     def module(self, module: str) -> dict[str, Any]:
         """What status says about one module."""
         return next(row for row in self.status()["modules"] if row["id"] == module)
@@ -107,16 +121,12 @@ class Mesh:
     @property
     def router(self) -> Process:
         """The router."""
-        running = Home.at(self.home).running()
-        assert running is not None, "no mesh has announced itself"
-        return Process(running.pid)
+        return Process(self._announced.pid)
 
     @cached_property
     def operator(self) -> Caller:
         """The operator, on the control socket."""
-        running = Home.at(self.home).running()
-        assert running is not None, "no mesh has announced itself"
-        return self._caller(f"unix:{running.control}")
+        return self._caller(f"unix:{self._announced.control}")
 
     async def instance(self, module: str, service: str) -> Caller:
         """The instance of a probe, on the socket of instances; `service` is one that it provides."""
@@ -125,9 +135,13 @@ class Mesh:
 
     def stranger(self, token: str = "") -> Caller:
         """A process on the socket of instances that is none."""
-        running = Home.at(self.home).running()
-        assert running is not None, "no mesh has announced itself"
-        return self._caller(f"unix:{Path(running.control).with_name('router')}", token)
+        return self._caller(f"unix:{Path(self._announced.control).with_name('router')}", token)
+
+    @property
+    def _announced(self) -> Running:
+        announced = self.announced
+        assert announced is not None, "no mesh has announced itself"
+        return announced
 
     def _caller(self, target: str, token: str = "") -> Caller:
         caller = Caller(target, token)
@@ -149,7 +163,7 @@ class Mesh:
         with Session.of(self.home) as session:
             session.ask(session.control.Stop, StopRequest())
         assert router.ends(), "the router did not stop"
-        assert "Traceback" not in self.log("wuu.router"), self.log("wuu.router")
+        assert not self.accidents("wuu.router"), self.log("wuu.router")
 
     async def hang_up(self) -> None:
         """Closes every connection of this test to the mesh; new ones are made when they are asked for."""
@@ -166,14 +180,8 @@ class Mesh:
             await self.stop()
         finally:
             if self.running:
-                self._end()
+                self.router.kill()
             shutil.rmtree(self.directory)
-
-    def _end(self) -> None:
-        try:
-            self.router.signal(signal.SIGKILL)
-        except ProcessLookupError:
-            pass  # It left its word behind, and is gone.
 
     # --- what it leaves in the home ---
 
@@ -181,6 +189,10 @@ class Mesh:
         """Every log of a module, oldest first."""
         logs = sorted((self.home / "logs" / module).glob("*.log"), key=lambda log: log.stat().st_mtime_ns)
         return "".join(log.read_text() for log in logs)
+
+    def accidents(self, module: str) -> list[str]:
+        """The exceptions in the logs of a module that nobody foresaw."""
+        return re.findall(r'^Traceback.*|^.*"exception":.*', self.log(module), re.MULTILINE)
 
     def recorded(self) -> list[str]:
         """The steps that probes recorded, `MODULE STEP` each."""

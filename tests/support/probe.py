@@ -28,8 +28,8 @@ from contract.errors import MeshError
 from contract.handshake import Handshake, read_handshake
 from contract.transport import CHANNEL_OPTIONS
 from provider_kit import Call, Mesh, Module, configuration, requirement
-from provider_kit.module import Handler
 from provider_kit.program import lifeline, start
+from provider_kit.provided import Handler
 from provider_kit.server import InstanceServer
 from wuu.mesh.v1.contributions_pb2 import ExecuteToolRequest, ExecuteToolResponse
 from wuu.mesh.v1.declaration_pb2 import (

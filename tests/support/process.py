@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import select
+import signal
+import weakref
 
 import psutil
 
-PATIENCE = 10.0
-"""Seconds after which a test gives up on an event that it waits for."""
+PATIENCE = 30.0
+"""Seconds after which a test gives up on an event that it waits for, and fails."""
 
 
 class Process:
@@ -18,6 +20,7 @@ class Process:
         """ProcessLookupError where there is none."""
         self.pid = pid
         self._descriptor = os.pidfd_open(pid)
+        weakref.finalize(self, os.close, self._descriptor)
 
     def ends(self, within: float = PATIENCE) -> bool:
         """Whether it ends within so many seconds; returns as soon as it has."""
@@ -25,14 +28,20 @@ class Process:
 
     def signal(self, number: int) -> None:
         """Sends it a signal."""
-        os.kill(self.pid, number)
+        signal.pidfd_send_signal(self._descriptor, number)
+
+    def kill(self) -> None:
+        """Kills it, if it has not ended."""
+        if not self.ends(0):
+            self.signal(signal.SIGKILL)
+
+    def children(self) -> list[Process]:
+        """The processes right below it."""
+        return [Process(child.pid) for child in psutil.Process(self.pid).children()]
 
     def descendants(self) -> list[Process]:
         """Every process below it."""
         return [Process(child.pid) for child in psutil.Process(self.pid).children(recursive=True)]
-
-    def __del__(self) -> None:
-        os.close(self._descriptor)
 
 
 def is_alive(pid: int) -> bool:

@@ -104,7 +104,7 @@ class Probe:
             for late in self.held.pop(asked.params["execution_id"], ()):
                 self.answer(late, "late")
         else:
-            getattr(self, "do_" + asked.order["do"])(asked)
+            getattr(self, "do_" + asked.order.get("do", "params"))(asked)
 
     def answered(self, frame: dict[str, Any]) -> None:
         """The host answers."""

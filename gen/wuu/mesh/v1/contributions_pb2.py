@@ -26,7 +26,7 @@ from wuu.mesh.v1 import json_pb2 as wuu_dot_mesh_dot_v1_dot_json__pb2
 from wuu.mesh.v1 import options_pb2 as wuu_dot_mesh_dot_v1_dot_options__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fwuu/mesh/v1/contributions.proto\x12\x0bwuu.mesh.v1\x1a\x16wuu/mesh/v1/json.proto\x1a\x19wuu/mesh/v1/options.proto\"\xe9\x01\n\x12\x45xecuteToolRequest\x12\x0f\n\x07tool_id\x18\x01 \x01(\t\x12\x0c\n\x04tool\x18\x02 \x01(\t\x12$\n\targuments\x18\x03 \x01(\x0b\x32\x11.wuu.mesh.v1.Json\x12\x0f\n\x07\x63\x61ll_id\x18\x04 \x01(\t\x12\x0b\n\x03\x63wd\x18\x05 \x01(\t\x12\x12\n\nsession_id\x18\x06 \x01(\t\x12\x11\n\tthread_id\x18\x07 \x01(\t\x12\x0f\n\x07turn_id\x18\x08 \x01(\t\x12\x10\n\x08\x61\x63tor_id\x18\t \x01(\t\x12\x17\n\nstep_index\x18\n \x01(\rH\x00\x88\x01\x01\x42\r\n\x0b_step_index\"\xc0\x01\n\x13\x45xecuteToolResponse\x12\"\n\x07\x63ontent\x18\x01 \x01(\x0b\x32\x11.wuu.mesh.v1.Json\x12-\n\x12structured_content\x18\x02 \x01(\x0b\x32\x11.wuu.mesh.v1.Json\x12\x1f\n\x04meta\x18\x03 \x01(\x0b\x32\x11.wuu.mesh.v1.Json\x12\x10\n\x08is_error\x18\x04 \x01(\x08\x12#\n\x08\x61\x63tivity\x18\x05 \x01(\x0b\x32\x11.wuu.mesh.v1.Json\"r\n\x17InvokeCapabilityRequest\x12\x12\n\ncapability\x18\x01 \x01(\t\x12 \n\x05input\x18\x02 \x01(\x0b\x32\x11.wuu.mesh.v1.Json\x12!\n\x06output\x18\x03 \x01(\x0b\x32\x11.wuu.mesh.v1.Json\"=\n\x18InvokeCapabilityResponse\x12!\n\x06output\x18\x01 \x01(\x0b\x32\x11.wuu.mesh.v1.Json2\x94\x02\n\rContributions\x12\x64\n\x0b\x45xecuteTool\x12\x1f.wuu.mesh.v1.ExecuteToolRequest\x1a .wuu.mesh.v1.ExecuteToolResponse\"\x12\xea\xe0\x18\x0e\n\x0c\x65xecute-tool\x12x\n\x10InvokeCapability\x12$.wuu.mesh.v1.InvokeCapabilityRequest\x1a%.wuu.mesh.v1.InvokeCapabilityResponse\"\x17\xea\xe0\x18\x13\n\x11invoke-capability\x1a#\xe2\xe0\x18\x1f\n\x16wuu.mesh.contributions\x12\x05\x31.0.0b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fwuu/mesh/v1/contributions.proto\x12\x0bwuu.mesh.v1\x1a\x16wuu/mesh/v1/json.proto\x1a\x19wuu/mesh/v1/options.proto\"\xe9\x01\n\x12\x45xecuteToolRequest\x12\x0f\n\x07tool_id\x18\x01 \x01(\t\x12\x0c\n\x04tool\x18\x02 \x01(\t\x12$\n\targuments\x18\x03 \x01(\x0b\x32\x11.wuu.mesh.v1.Json\x12\x0f\n\x07\x63\x61ll_id\x18\x04 \x01(\t\x12\x0b\n\x03\x63wd\x18\x05 \x01(\t\x12\x12\n\nsession_id\x18\x06 \x01(\t\x12\x11\n\tthread_id\x18\x07 \x01(\t\x12\x0f\n\x07turn_id\x18\x08 \x01(\t\x12\x10\n\x08\x61\x63tor_id\x18\t \x01(\t\x12\x17\n\nstep_index\x18\n \x01(\rH\x00\x88\x01\x01\x42\r\n\x0b_step_index\"\xc0\x01\n\x13\x45xecuteToolResponse\x12\"\n\x07\x63ontent\x18\x01 \x01(\x0b\x32\x11.wuu.mesh.v1.Json\x12-\n\x12structured_content\x18\x02 \x01(\x0b\x32\x11.wuu.mesh.v1.Json\x12\x1f\n\x04meta\x18\x03 \x01(\x0b\x32\x11.wuu.mesh.v1.Json\x12\x10\n\x08is_error\x18\x04 \x01(\x08\x12#\n\x08\x61\x63tivity\x18\x05 \x01(\x0b\x32\x11.wuu.mesh.v1.Json\"r\n\x17InvokeCapabilityRequest\x12\x12\n\ncapability\x18\x01 \x01(\t\x12 \n\x05input\x18\x02 \x01(\x0b\x32\x11.wuu.mesh.v1.Json\x12!\n\x06output\x18\x03 \x01(\x0b\x32\x11.wuu.mesh.v1.Json\"=\n\x18InvokeCapabilityResponse\x12!\n\x06output\x18\x01 \x01(\x0b\x32\x11.wuu.mesh.v1.Json2\x98\x02\n\rContributions\x12\x66\n\x0b\x45xecuteTool\x12\x1f.wuu.mesh.v1.ExecuteToolRequest\x1a .wuu.mesh.v1.ExecuteToolResponse\"\x14\xea\xe0\x18\x10\n\x0c\x65xecute-tool \x01\x12z\n\x10InvokeCapability\x12$.wuu.mesh.v1.InvokeCapabilityRequest\x1a%.wuu.mesh.v1.InvokeCapabilityResponse\"\x19\xea\xe0\x18\x15\n\x11invoke-capability \x01\x1a#\xe2\xe0\x18\x1f\n\x16wuu.mesh.contributions\x12\x05\x31.0.0b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,9 +36,9 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CONTRIBUTIONS']._loaded_options = None
   _globals['_CONTRIBUTIONS']._serialized_options = b'\342\340\030\037\n\026wuu.mesh.contributions\022\0051.0.0'
   _globals['_CONTRIBUTIONS'].methods_by_name['ExecuteTool']._loaded_options = None
-  _globals['_CONTRIBUTIONS'].methods_by_name['ExecuteTool']._serialized_options = b'\352\340\030\016\n\014execute-tool'
+  _globals['_CONTRIBUTIONS'].methods_by_name['ExecuteTool']._serialized_options = b'\352\340\030\020\n\014execute-tool \001'
   _globals['_CONTRIBUTIONS'].methods_by_name['InvokeCapability']._loaded_options = None
-  _globals['_CONTRIBUTIONS'].methods_by_name['InvokeCapability']._serialized_options = b'\352\340\030\023\n\021invoke-capability'
+  _globals['_CONTRIBUTIONS'].methods_by_name['InvokeCapability']._serialized_options = b'\352\340\030\025\n\021invoke-capability \001'
   _globals['_EXECUTETOOLREQUEST']._serialized_start=100
   _globals['_EXECUTETOOLREQUEST']._serialized_end=333
   _globals['_EXECUTETOOLRESPONSE']._serialized_start=336
@@ -48,5 +48,5 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_INVOKECAPABILITYRESPONSE']._serialized_start=646
   _globals['_INVOKECAPABILITYRESPONSE']._serialized_end=707
   _globals['_CONTRIBUTIONS']._serialized_start=710
-  _globals['_CONTRIBUTIONS']._serialized_end=986
+  _globals['_CONTRIBUTIONS']._serialized_end=990
 # @@protoc_insertion_point(module_scope)

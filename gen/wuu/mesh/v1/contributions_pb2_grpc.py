@@ -26,8 +26,8 @@ if _version_not_supported:
 
 
 class ContributionsStub:
-    """How a registry reaches what another module contributes. Every module that
-    declares a tool or a capability serves it. The caller names the module in the
+    """How a registry reaches what another module contributes. A module that declares
+    a tool serves ExecuteTool, one that declares a capability InvokeCapability. The caller names the module in the
     metadata `wuu-module`; the router resolves it in the generation of the
     execution. Only the operator and modules that declare
     `wuu.mesh.contributions@1` may call.
@@ -52,8 +52,8 @@ class ContributionsStub:
 
 
 class ContributionsServicer:
-    """How a registry reaches what another module contributes. Every module that
-    declares a tool or a capability serves it. The caller names the module in the
+    """How a registry reaches what another module contributes. A module that declares
+    a tool serves ExecuteTool, one that declares a capability InvokeCapability. The caller names the module in the
     metadata `wuu-module`; the router resolves it in the generation of the
     execution. Only the operator and modules that declare
     `wuu.mesh.contributions@1` may call.
@@ -96,8 +96,8 @@ def add_ContributionsServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class Contributions:
-    """How a registry reaches what another module contributes. Every module that
-    declares a tool or a capability serves it. The caller names the module in the
+    """How a registry reaches what another module contributes. A module that declares
+    a tool serves ExecuteTool, one that declares a capability InvokeCapability. The caller names the module in the
     metadata `wuu-module`; the router resolves it in the generation of the
     execution. Only the operator and modules that declare
     `wuu.mesh.contributions@1` may call.

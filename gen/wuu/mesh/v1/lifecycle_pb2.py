@@ -27,7 +27,7 @@ from wuu.mesh.v1 import json_pb2 as wuu_dot_mesh_dot_v1_dot_json__pb2
 from wuu.mesh.v1 import options_pb2 as wuu_dot_mesh_dot_v1_dot_options__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bwuu/mesh/v1/lifecycle.proto\x12\x0bwuu.mesh.v1\x1a\x1dwuu/mesh/v1/declaration.proto\x1a\x16wuu/mesh/v1/json.proto\x1a\x19wuu/mesh/v1/options.proto\"\xd4\x01\n\x11InitializeRequest\x12\x19\n\x11lifecycle_version\x18\x01 \x01(\r\x12\x0e\n\x06module\x18\x02 \x01(\t\x12\x10\n\x08instance\x18\x03 \x01(\t\x12\x15\n\rhost_features\x18\x04 \x03(\t\x12!\n\x06\x63onfig\x18\x05 \x01(\x0b\x32\x11.wuu.mesh.v1.Json\x12\x14\n\x0cpackage_root\x18\x06 \x01(\t\x12\x0c\n\x04home\x18\x07 \x01(\t\x12\x11\n\tstate_dir\x18\x08 \x01(\t\x12\x11\n\tworkspace\x18\t \x01(\t\"~\n\x12InitializeResponse\x12\x19\n\x11lifecycle_version\x18\x01 \x01(\r\x12-\n\x0b\x64\x65\x63laration\x18\x02 \x01(\x0b\x32\x18.wuu.mesh.v1.Declaration\x12\x1e\n\x16required_host_features\x18\x03 \x03(\t\"8\n\x0ePrepareRequest\x12&\n\x08\x62indings\x18\x01 \x03(\x0b\x32\x14.wuu.mesh.v1.Binding\"o\n\x07\x42inding\x12\x0f\n\x07service\x18\x01 \x01(\t\x12\r\n\x05major\x18\x02 \x01(\r\x12\x10\n\x08provider\x18\x03 \x01(\t\x12\x32\n\ndescriptor\x18\x04 \x01(\x0b\x32\x1e.wuu.mesh.v1.ServiceDescriptor\"\x11\n\x0fPrepareResponse\"\x11\n\x0f\x41\x63tivateRequest\"\x12\n\x10\x41\x63tivateResponse\"Z\n\x15ServiceChangedRequest\x12\x0f\n\x07service\x18\x01 \x01(\t\x12\r\n\x05major\x18\x02 \x01(\r\x12\x11\n\tavailable\x18\x03 \x01(\x08\x12\x0e\n\x06reason\x18\x04 \x01(\t\"\x18\n\x16ServiceChangedResponse\"\x11\n\x0fShutdownRequest\"\x12\n\x10ShutdownResponse2\x8e\x04\n\tLifecycle\x12\x61\n\nInitialize\x12\x1e.wuu.mesh.v1.InitializeRequest\x1a\x1f.wuu.mesh.v1.InitializeResponse\"\x12\xea\xe0\x18\x0e\n\ninitialize\x10\x01\x12U\n\x07Prepare\x12\x1b.wuu.mesh.v1.PrepareRequest\x1a\x1c.wuu.mesh.v1.PrepareResponse\"\x0f\xea\xe0\x18\x0b\n\x07prepare\x10\x01\x12W\n\x08\x41\x63tivate\x12\x1c.wuu.mesh.v1.ActivateRequest\x1a\x1d.wuu.mesh.v1.ActivateResponse\"\x0e\xea\xe0\x18\n\n\x08\x61\x63tivate\x12r\n\x0eServiceChanged\x12\".wuu.mesh.v1.ServiceChangedRequest\x1a#.wuu.mesh.v1.ServiceChangedResponse\"\x17\xea\xe0\x18\x13\n\x0fservice-changed\x18\x01\x12Y\n\x08Shutdown\x12\x1c.wuu.mesh.v1.ShutdownRequest\x1a\x1d.wuu.mesh.v1.ShutdownResponse\"\x10\xea\xe0\x18\x0c\n\x08shutdown\x18\x01\x1a\x1f\xe2\xe0\x18\x1b\n\x12wuu.mesh.lifecycle\x12\x05\x31.0.0b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bwuu/mesh/v1/lifecycle.proto\x12\x0bwuu.mesh.v1\x1a\x1dwuu/mesh/v1/declaration.proto\x1a\x16wuu/mesh/v1/json.proto\x1a\x19wuu/mesh/v1/options.proto\"\xd4\x01\n\x11InitializeRequest\x12\x19\n\x11lifecycle_version\x18\x01 \x01(\r\x12\x0e\n\x06module\x18\x02 \x01(\t\x12\x10\n\x08instance\x18\x03 \x01(\t\x12\x15\n\rhost_features\x18\x04 \x03(\t\x12!\n\x06\x63onfig\x18\x05 \x01(\x0b\x32\x11.wuu.mesh.v1.Json\x12\x14\n\x0cpackage_root\x18\x06 \x01(\t\x12\x0c\n\x04home\x18\x07 \x01(\t\x12\x11\n\tstate_dir\x18\x08 \x01(\t\x12\x11\n\tworkspace\x18\t \x01(\t\"~\n\x12InitializeResponse\x12\x19\n\x11lifecycle_version\x18\x01 \x01(\r\x12-\n\x0b\x64\x65\x63laration\x18\x02 \x01(\x0b\x32\x18.wuu.mesh.v1.Declaration\x12\x1e\n\x16required_host_features\x18\x03 \x03(\t\"8\n\x0ePrepareRequest\x12&\n\x08\x62indings\x18\x01 \x03(\x0b\x32\x14.wuu.mesh.v1.Binding\"\x8c\x01\n\x07\x42inding\x12\x0f\n\x07service\x18\x01 \x01(\t\x12\r\n\x05major\x18\x02 \x01(\r\x12\x10\n\x08provider\x18\x03 \x01(\t\x12\x32\n\ndescriptor\x18\x04 \x01(\x0b\x32\x1e.wuu.mesh.v1.ServiceDescriptor\x12\x1b\n\x13\x66ile_descriptor_set\x18\x05 \x01(\x0c\"\x11\n\x0fPrepareResponse\"\x11\n\x0f\x41\x63tivateRequest\"\x12\n\x10\x41\x63tivateResponse\"Z\n\x15ServiceChangedRequest\x12\x0f\n\x07service\x18\x01 \x01(\t\x12\r\n\x05major\x18\x02 \x01(\r\x12\x11\n\tavailable\x18\x03 \x01(\x08\x12\x0e\n\x06reason\x18\x04 \x01(\t\"\x18\n\x16ServiceChangedResponse\"\x11\n\x0fShutdownRequest\"\x12\n\x10ShutdownResponse2\x8e\x04\n\tLifecycle\x12\x61\n\nInitialize\x12\x1e.wuu.mesh.v1.InitializeRequest\x1a\x1f.wuu.mesh.v1.InitializeResponse\"\x12\xea\xe0\x18\x0e\n\ninitialize\x10\x01\x12U\n\x07Prepare\x12\x1b.wuu.mesh.v1.PrepareRequest\x1a\x1c.wuu.mesh.v1.PrepareResponse\"\x0f\xea\xe0\x18\x0b\n\x07prepare\x10\x01\x12W\n\x08\x41\x63tivate\x12\x1c.wuu.mesh.v1.ActivateRequest\x1a\x1d.wuu.mesh.v1.ActivateResponse\"\x0e\xea\xe0\x18\n\n\x08\x61\x63tivate\x12r\n\x0eServiceChanged\x12\".wuu.mesh.v1.ServiceChangedRequest\x1a#.wuu.mesh.v1.ServiceChangedResponse\"\x17\xea\xe0\x18\x13\n\x0fservice-changed\x18\x01\x12Y\n\x08Shutdown\x12\x1c.wuu.mesh.v1.ShutdownRequest\x1a\x1d.wuu.mesh.v1.ShutdownResponse\"\x10\xea\xe0\x18\x0c\n\x08shutdown\x18\x01\x1a\x1f\xe2\xe0\x18\x1b\n\x12wuu.mesh.lifecycle\x12\x05\x32.0.0b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,7 +35,7 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'wuu.mesh.v1.lifecycle_pb2',
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_LIFECYCLE']._loaded_options = None
-  _globals['_LIFECYCLE']._serialized_options = b'\342\340\030\033\n\022wuu.mesh.lifecycle\022\0051.0.0'
+  _globals['_LIFECYCLE']._serialized_options = b'\342\340\030\033\n\022wuu.mesh.lifecycle\022\0052.0.0'
   _globals['_LIFECYCLE'].methods_by_name['Initialize']._loaded_options = None
   _globals['_LIFECYCLE'].methods_by_name['Initialize']._serialized_options = b'\352\340\030\016\n\ninitialize\020\001'
   _globals['_LIFECYCLE'].methods_by_name['Prepare']._loaded_options = None
@@ -52,22 +52,22 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_INITIALIZERESPONSE']._serialized_end=467
   _globals['_PREPAREREQUEST']._serialized_start=469
   _globals['_PREPAREREQUEST']._serialized_end=525
-  _globals['_BINDING']._serialized_start=527
-  _globals['_BINDING']._serialized_end=638
-  _globals['_PREPARERESPONSE']._serialized_start=640
-  _globals['_PREPARERESPONSE']._serialized_end=657
-  _globals['_ACTIVATEREQUEST']._serialized_start=659
-  _globals['_ACTIVATEREQUEST']._serialized_end=676
-  _globals['_ACTIVATERESPONSE']._serialized_start=678
-  _globals['_ACTIVATERESPONSE']._serialized_end=696
-  _globals['_SERVICECHANGEDREQUEST']._serialized_start=698
-  _globals['_SERVICECHANGEDREQUEST']._serialized_end=788
-  _globals['_SERVICECHANGEDRESPONSE']._serialized_start=790
-  _globals['_SERVICECHANGEDRESPONSE']._serialized_end=814
-  _globals['_SHUTDOWNREQUEST']._serialized_start=816
-  _globals['_SHUTDOWNREQUEST']._serialized_end=833
-  _globals['_SHUTDOWNRESPONSE']._serialized_start=835
-  _globals['_SHUTDOWNRESPONSE']._serialized_end=853
-  _globals['_LIFECYCLE']._serialized_start=856
-  _globals['_LIFECYCLE']._serialized_end=1382
+  _globals['_BINDING']._serialized_start=528
+  _globals['_BINDING']._serialized_end=668
+  _globals['_PREPARERESPONSE']._serialized_start=670
+  _globals['_PREPARERESPONSE']._serialized_end=687
+  _globals['_ACTIVATEREQUEST']._serialized_start=689
+  _globals['_ACTIVATEREQUEST']._serialized_end=706
+  _globals['_ACTIVATERESPONSE']._serialized_start=708
+  _globals['_ACTIVATERESPONSE']._serialized_end=726
+  _globals['_SERVICECHANGEDREQUEST']._serialized_start=728
+  _globals['_SERVICECHANGEDREQUEST']._serialized_end=818
+  _globals['_SERVICECHANGEDRESPONSE']._serialized_start=820
+  _globals['_SERVICECHANGEDRESPONSE']._serialized_end=844
+  _globals['_SHUTDOWNREQUEST']._serialized_start=846
+  _globals['_SHUTDOWNREQUEST']._serialized_end=863
+  _globals['_SHUTDOWNRESPONSE']._serialized_start=865
+  _globals['_SHUTDOWNRESPONSE']._serialized_end=883
+  _globals['_LIFECYCLE']._serialized_start=886
+  _globals['_LIFECYCLE']._serialized_end=1412
 # @@protoc_insertion_point(module_scope)

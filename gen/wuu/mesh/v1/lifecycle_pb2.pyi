@@ -48,16 +48,18 @@ class PrepareRequest(_message.Message):
     def __init__(self, bindings: _Optional[_Iterable[_Union[Binding, _Mapping]]] = ...) -> None: ...
 
 class Binding(_message.Message):
-    __slots__ = ("service", "major", "provider", "descriptor")
+    __slots__ = ("service", "major", "provider", "descriptor", "file_descriptor_set")
     SERVICE_FIELD_NUMBER: _ClassVar[int]
     MAJOR_FIELD_NUMBER: _ClassVar[int]
     PROVIDER_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTOR_FIELD_NUMBER: _ClassVar[int]
+    FILE_DESCRIPTOR_SET_FIELD_NUMBER: _ClassVar[int]
     service: str
     major: int
     provider: str
     descriptor: _declaration_pb2.ServiceDescriptor
-    def __init__(self, service: _Optional[str] = ..., major: _Optional[int] = ..., provider: _Optional[str] = ..., descriptor: _Optional[_Union[_declaration_pb2.ServiceDescriptor, _Mapping]] = ...) -> None: ...
+    file_descriptor_set: bytes
+    def __init__(self, service: _Optional[str] = ..., major: _Optional[int] = ..., provider: _Optional[str] = ..., descriptor: _Optional[_Union[_declaration_pb2.ServiceDescriptor, _Mapping]] = ..., file_descriptor_set: _Optional[bytes] = ...) -> None: ...
 
 class PrepareResponse(_message.Message):
     __slots__ = ()

@@ -29,6 +29,10 @@ class LifecycleStub:
     """What every instance serves, and only the router calls (its context names the
     caller `wuu.mesh`).
 
+    Before the first of them the router calls `grpc.health.v1.Health/Check` with an
+    empty service name until it answers SERVING; no other method of health is used.
+    The context of each call names the service `wuu.mesh.lifecycle@2`.
+
     The order is Initialize → Prepare → Activate → ServiceChanged* → Shutdown.
     Shutdown may come after any of them, and after none. Each call is bounded by
     the manifest's timeout, Shutdown by 2 seconds.
@@ -70,6 +74,10 @@ class LifecycleStub:
 class LifecycleServicer:
     """What every instance serves, and only the router calls (its context names the
     caller `wuu.mesh`).
+
+    Before the first of them the router calls `grpc.health.v1.Health/Check` with an
+    empty service name until it answers SERVING; no other method of health is used.
+    The context of each call names the service `wuu.mesh.lifecycle@2`.
 
     The order is Initialize → Prepare → Activate → ServiceChanged* → Shutdown.
     Shutdown may come after any of them, and after none. Each call is bounded by
@@ -162,6 +170,10 @@ def add_LifecycleServicer_to_server(servicer, server):
 class Lifecycle:
     """What every instance serves, and only the router calls (its context names the
     caller `wuu.mesh`).
+
+    Before the first of them the router calls `grpc.health.v1.Health/Check` with an
+    empty service name until it answers SERVING; no other method of health is used.
+    The context of each call names the service `wuu.mesh.lifecycle@2`.
 
     The order is Initialize → Prepare → Activate → ServiceChanged* → Shutdown.
     Shutdown may come after any of them, and after none. Each call is bounded by

@@ -1,0 +1,70 @@
+"""How a command ends: its exit codes, and what it says on standard error before."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+import typer
+
+from contract.errors import MeshError
+from router.composition.rejected import Rejected
+from router.home import Home
+
+EXIT_ERROR = 1
+EXIT_USAGE = 2
+EXIT_NO_MESH = 3
+EXIT_INTERRUPTED = 130
+
+OUTCOMES = {
+    "not_dispatched": "the provider never saw the call",
+    "unknown": "the call may have taken effect; check before you repeat it",
+}
+"""What each outcome of an error means."""
+
+
+class NoMesh(Exception):
+    """No mesh is running in a home."""
+
+    def __init__(self, home: Home) -> None:
+        super().__init__(f"no mesh is running in {home.root}")
+        self.home = home
+
+
+def fail(code: int, message: str, *remedies: str) -> NoReturn:
+    """Says what is wrong on standard error, and ends with an exit code."""
+    typer.echo(f"wuu-mesh: {message}", err=True)
+    for remedy in filter(None, remedies):
+        typer.echo(f"  → {remedy}", err=True)
+    raise typer.Exit(code)
+
+
+def reject(problems: Iterable[object]) -> NoReturn:
+    """Ends the command because a composition has problems."""
+    for problem in problems:
+        typer.echo(f"wuu-mesh: {problem}", err=True)
+    raise typer.Exit(EXIT_USAGE)
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turns what may go wrong in a command into words and an exit code."""
+    try:
+        yield
+    except NoMesh as absent:
+        fail(EXIT_NO_MESH, str(absent), "Start one with `wuu-mesh up`, or name its --home.")
+    except MeshError as error:
+        outcome = f" ({error.outcome}: {OUTCOMES[error.outcome]})" if error.outcome in OUTCOMES else ""
+        fail(EXIT_ERROR, f"{error.code}: {error.message}{outcome}", error.remedy)
+    except Rejected as rejected:
+        reject(rejected.problems)
+    except KeyboardInterrupt:
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    except OSError as unusable:
+        if unusable.errno == errno.EPIPE:
+            # Nobody reads on. Typer ends the command without a word.
+            raise
+        where = f"{unusable.filename}: " if unusable.filename else ""
+        fail(EXIT_USAGE, f"{where}{unusable.strerror or unusable}")

@@ -1,0 +1,32 @@
+"""The options that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+HomeOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--home",
+        envvar="WUU_MESH_HOME",
+        metavar="DIR",
+        help="Where the mesh keeps its state; $XDG_STATE_HOME/wuu-mesh by default.",
+        show_default=False,
+    ),
+]
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+CompositionOption = Annotated[
+    Path | None,
+    typer.Option(
+        "-c",
+        "--composition",
+        metavar="FILE",
+        help="The composition; the product's own by default.",
+        show_default=False,
+    ),
+]
