@@ -12,7 +12,8 @@ from rich.table import Table
 
 from bench.benchmark import Failed, progress
 from bench.registry import BENCHMARKS
-from router.cli.terminal import EXIT_ERROR, EXIT_USAGE, JsonOption
+from router.cli.exits import EXIT_ERROR, EXIT_USAGE
+from router.cli.options import JsonOption
 from router.composition.nearest import nearest
 
 

@@ -6,12 +6,11 @@ alone can break; `contract.declaration` has those of every module.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from typing import Annotated, Literal, TypeVar
 
 import msgspec
-from msgspec import UNSET, Meta, Raw, UnsetType
+from msgspec import Meta, Raw
 
 from contract.contracts import own_contracts
 from contract.declaration import (
@@ -44,8 +43,6 @@ LEGACY_PROTOCOL = 1
 
 SERVICE_PROTOCOL = 3
 """The capability protocol that has services."""
-
-_LOCALE = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*")
 
 Item = TypeVar("Item")
 
@@ -131,10 +128,6 @@ class _Lifecycle(msgspec.Struct):
     lifecycle_version: _Unsigned = 1
 
 
-class _Schema(msgspec.Struct):
-    type: Raw | UnsetType = UNSET
-
-
 def initialized(result: bytes, host_features: Collection[str]) -> InitializeResponse:
     """What the result of `initialize` declares.
 
@@ -156,7 +149,7 @@ def initialized(result: bytes, host_features: Collection[str]) -> InitializeResp
             )
             for service in said.required_services or ()
         ],
-        tools=[_tool(f"tools[{index}]", tool) for index, tool in enumerate(said.tools or ())],
+        tools=[_tool(tool) for tool in said.tools or ()],
         capabilities=[_capability(capability) for capability in said.capabilities or ()],
         model_adapters=[
             ModelAdapter(id=adapter.id, version=adapter.version, mode=f"ADAPTER_MODE_{adapter.mode.upper()}")
@@ -250,13 +243,8 @@ def _named(methods: list[_NamedMethod] | dict[str, _Method]) -> list[tuple[str, 
     return [(method.name, method) for method in methods]
 
 
-def _tool(at: str, tool: _Tool) -> Tool:
-    if _schema_type(tool.input_schema) != b'"object"':
-        raise _broken(f"{at}.input_schema.type", 'must be "object"')
+def _tool(tool: _Tool) -> Tool:
     display = tool.display or _Display()
-    for locale in display.label_translations or ():
-        if not _LOCALE.fullmatch(locale):
-            raise _broken(f"{at}.display.label_translations", f"'{locale}' is not a locale")
     activity = tool.activity or _Activity()
     return Tool(
         id=tool.id,
@@ -268,15 +256,6 @@ def _tool(at: str, tool: _Tool) -> Tool:
         display=ToolDisplay(label=display.label, label_translations=display.label_translations),
         guidance=tool.guidance,
     )
-
-
-def _schema_type(schema: Raw) -> bytes:
-    """The JSON of the schema's `type`; empty where the schema is no object or has none."""
-    try:
-        named = msgspec.json.decode(schema, type=_Schema).type
-    except msgspec.ValidationError:
-        return b""
-    return b"" if named is UNSET else bytes(named)
 
 
 def _capability(capability: _Capability) -> Capability:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from datetime import UTC, datetime
 
 import grpc
-import structlog
 
 from bridge_jsonl.frames import Answer, Fault, Line
 from provider_kit.mesh import Mesh
 from wuu.mesh.v1.diagnostics_pb2 import Failure
 
-log: structlog.stdlib.BoundLogger = structlog.get_logger()
+log = logging.getLogger(__name__)
 
 STRAY_LINES = 256
 """Stray lines that an instance may write."""
@@ -104,4 +104,4 @@ class Diagnostics:
                     failure=self._failure,
                 )
             except grpc.aio.AioRpcError as lost:
-                log.warning("report lost", status=lost.code().name, message=lost.details())
+                log.warning("report lost", extra={"status": lost.code().name, "reason": lost.details()})

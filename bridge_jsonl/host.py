@@ -6,17 +6,18 @@ Source: `contract.handshake.Attach`.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 
 import msgspec
-import structlog
 
 from bridge_jsonl.plugin import Plugin
 from contract.handshake import Attach
+from contract.log import speaker
 from provider_kit.server import InstanceServer
 
-log: structlog.stdlib.BoundLogger = structlog.get_logger()
+log = logging.getLogger(__name__)
 
 MESSAGE_LIMIT = 64 * 1024
 """Bytes that an `Attach` may have."""
@@ -55,7 +56,7 @@ class Host:
         try:
             attach = _attach(message, descriptors, flags)
         except ValueError as wrong:
-            log.error("not attached", reason=str(wrong))
+            log.error("not attached", extra={"reason": str(wrong)})
             _close(descriptors)
             return
         instance = self._loop.create_task(_run(attach, *descriptors))
@@ -83,13 +84,13 @@ def _attach(message: bytes, descriptors: list[int], flags: int) -> Attach:
 
 async def _run(attach: Attach, stdin: int, stdout: int) -> None:
     """One instance, until its process is gone or the bridge stops."""
-    structlog.contextvars.bind_contextvars(module=attach.handshake.module)
+    speaker.set(attach.handshake.module)
     plugin = Plugin(attach)
     server = InstanceServer(attach.handshake, plugin)
     try:
         plugin.start(stdin, stdout)
     except OSError as failure:
-        log.error("not attached", reason=str(failure))
+        log.error("not attached", extra={"reason": str(failure)})
         _close([stdin, stdout])
         await server.mesh.close()
         return
@@ -97,7 +98,7 @@ async def _run(attach: Attach, stdin: int, stdout: int) -> None:
         await server.start()
         await plugin.gone()
     except OSError as failure:
-        log.error("not attached", reason=str(failure))
+        log.error("not attached", extra={"reason": str(failure)})
     finally:
         await plugin.close()
         await server.stop()

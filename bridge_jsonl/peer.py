@@ -6,11 +6,11 @@ Source: the plugin wire, *Frames*.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
-import structlog
 from msgspec import UNSET, Raw
 
 from bridge_jsonl import frames
@@ -20,7 +20,7 @@ from bridge_jsonl.outbox import Outbox
 from contract.errors import CONTRACT, MeshError
 from provider_kit.server import Gone
 
-log: structlog.stdlib.BoundLogger = structlog.get_logger()
+log = logging.getLogger(__name__)
 
 CHUNK = 256 * 1024
 """Bytes that are read at once."""
@@ -213,7 +213,7 @@ class Peer:
         except asyncio.CancelledError:
             line = frames.error(request.id, "execution_cancelled", "the execution was cancelled")
         except Exception as failure:
-            log.exception("request of a plugin failed", method=request.method)
+            log.exception("request of a plugin failed", extra={"method": request.method})
             line = frames.error(request.id, "host_error", f"{type(failure).__name__}: {failure}")
         self._outbox.put(line)
 

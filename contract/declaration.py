@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import msgspec
 import semver
 from google.protobuf.descriptor import MethodDescriptor as ProtoMethod
 from google.protobuf.descriptor import ServiceDescriptor as ProtoService
@@ -34,6 +35,7 @@ SERVICE_NAME = re.compile(r"[a-z][a-z0-9-]*(\.[a-z][a-z0-9-]*)+")
 METHOD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z][A-Za-z0-9_-]*)*")
 SCHEMA_ID = re.compile(r"[a-z][a-z0-9-]*(\.[a-z0-9-]+)+")
 TOOL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+LOCALE = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*")
 
 MAX_TOOLS = 64
 TOOL_DESCRIPTION_LIMIT = 16 * 1024
@@ -246,6 +248,7 @@ def _check_tools(declaration: Declaration) -> None:
             len(tool.description.encode()) <= TOOL_DESCRIPTION_LIMIT, f"{at}.description", "at most 16 KiB"
         )
         _require(len(tool.input_schema.utf8) <= TOOL_SCHEMA_LIMIT, f"{at}.input_schema", "at most 128 KiB")
+        _require(_type_of(tool.input_schema.utf8) == "object", f"{at}.input_schema.type", 'must be "object"')
         scopes = list(tool.execution_scopes)
         _require(len(set(scopes)) == len(scopes), f"{at}.execution_scopes", "no repeats")
         for field in ("risk", "reason"):
@@ -263,6 +266,19 @@ def _check_tools(declaration: Declaration) -> None:
             f"{at}.display.label_translations",
             "at most 32",
         )
+        for locale in tool.display.label_translations:
+            _require(
+                LOCALE.fullmatch(locale), f"{at}.display.label_translations", f"'{locale}' is not a locale"
+            )
+
+
+def _type_of(schema: bytes) -> object:
+    """What a JSON Schema says its `type` is; None where it says nothing, or is no object."""
+    try:
+        stated = msgspec.json.decode(schema)
+    except msgspec.MsgspecError:
+        return None
+    return stated.get("type") if isinstance(stated, dict) else None
 
 
 def _check_capabilities(capabilities: Sequence[Capability]) -> None:

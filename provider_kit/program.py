@@ -10,10 +10,10 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
-import structlog
 import uvloop
 
 from contract.handshake import Handshake, read_handshake
+from contract.log import log_to_stderr
 from provider_kit.module import Module
 from provider_kit.server import InstanceServer
 
@@ -44,10 +44,11 @@ def start(read: Callable[[bytes], Read], run: Callable[[Read], Coroutine[Any, An
 
 
 async def _run(module: Module, handshake: Handshake) -> None:
-    structlog.contextvars.bind_contextvars(module=handshake.module)
+    log_to_stderr(handshake.module)
     server = InstanceServer(handshake, module)
     await server.start()
     await lifeline()
+    await server.shut_down()
     await server.stop()
 
 
@@ -73,17 +74,3 @@ def _first_line() -> bytes:
     while (byte := os.read(0, 1)) not in (b"", b"\n"):
         line += byte
     return bytes(line)
-
-
-def log_to_stderr() -> None:
-    """Structured logs, one JSON object per line on standard error."""
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(ensure_ascii=False),
-        ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )

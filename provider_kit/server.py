@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, Protocol
 
 import grpc
-import structlog
 from google.protobuf.message import Message
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection, reflection_pb2
@@ -32,7 +32,10 @@ from wuu.mesh.v1.lifecycle_pb2 import (
     ShutdownResponse,
 )
 
-log: structlog.stdlib.BoundLogger = structlog.get_logger()
+log = logging.getLogger(__name__)
+
+SHUTDOWN_TIMEOUT = 2.0
+"""Seconds that shutdown may take."""
 
 _LIFECYCLE = "/wuu.mesh.v1.Lifecycle/"
 _REFLECTION = f"/{reflection.SERVICE_NAME}/ServerReflectionInfo"
@@ -65,7 +68,8 @@ class InstanceServer:
         self.mesh = Mesh.connect(handshake)
         served.mesh = self.mesh
         self._server = grpc.aio.server(options=SERVER_OPTIONS)
-        self._server.add_generic_rpc_handlers((_Handlers(handshake, served, self.mesh),))
+        self._handlers = _Handlers(handshake, served, self.mesh)
+        self._server.add_generic_rpc_handlers((self._handlers,))
         self._health = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
 
@@ -78,6 +82,14 @@ class InstanceServer:
             raise OSError(f"cannot listen on {self.handshake.listen}: {refused}") from None
         await self._server.start()
         await self._health.set("", health_pb2.HealthCheckResponse.SERVING)
+
+    async def shut_down(self) -> None:
+        """Shuts down what is served, unless the router did: its lifeline may end without a word."""
+        try:
+            async with asyncio.timeout(SHUTDOWN_TIMEOUT):
+                await self._handlers.shut_down()
+        except (MeshError, TimeoutError) as unconfirmed:
+            log.warning("shutdown is unconfirmed", extra={"reason": str(unconfirmed)})
 
     async def stop(self, grace: float = 0.5) -> None:
         """Takes no more calls, and ends those in flight after `grace` seconds."""
@@ -97,6 +109,7 @@ class _Handlers(grpc.GenericRpcHandler):
         self._carried: dict[str, set[tuple[str, str]]] = {}
         """By the path of a typed rpc: the services and methods that it carries, as they were declared."""
         self._reflection = _reflect([])
+        self._shut_down = False
 
     def service(self, handler_call_details: Any) -> Any:
         path: str = handler_call_details.method
@@ -123,6 +136,12 @@ class _Handlers(grpc.GenericRpcHandler):
                 MeshError("method_not_found", f"nothing serves {context.service} {context.method} at {path}")
             )
         return _METHOD_HANDLERS[handler.shape](handler, Call(context, self._mesh.within(context.execution)))
+
+    async def shut_down(self) -> None:
+        """Shuts down what is served, once."""
+        if not self._shut_down:
+            self._shut_down = True
+            await self._served.shutdown()
 
     def _check_call(self, path: str, context: CallContext) -> None:
         """The context must have been made for this very call."""
@@ -165,7 +184,7 @@ class _Handlers(grpc.GenericRpcHandler):
             return ServiceChangedResponse()
 
         async def shutdown(request: bytes, _: Call) -> Message:
-            await served.shutdown()
+            await self.shut_down()
             return ShutdownResponse()
 
         steps: dict[str, Callable[[bytes, Call], Awaitable[Message]]] = {
@@ -221,7 +240,9 @@ async def _fail(context: grpc.aio.ServicerContext[Any, Any], call: Call, failure
             task.uncancel()
         await _abort(context, MeshError("execution_cancelled", "the call was cancelled", domain=CONTRACT))
     method = f"{call.context.service} {call.context.method}"
-    log.error("handler failed", method=method, execution=call.context.execution, exc_info=failure)
+    log.error(
+        "handler failed", extra={"method": method, "execution": call.context.execution}, exc_info=failure
+    )
     await _abort(context, MeshError("host_error", f"{method}: {type(failure).__name__}: {failure}"))
 
 

@@ -18,11 +18,11 @@ import msgspec
 import uvloop
 
 from contract.errors import MeshError
+from contract.log import log_to_stderr
 from router.composition.rejected import Rejected
 from router.control.service import ROUTER_LOG
 from router.home import Home, Running
 from router.instances.log import new_log
-from router.log import log_to_stderr
 from router.mesh import Mesh
 from router.reading import read
 

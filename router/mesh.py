@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import AsyncIterator, Callable
@@ -11,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import grpc
-import structlog
 
 from contract.context import Phase
 from contract.errors import MeshError
@@ -35,7 +35,7 @@ from router.relay.server import Calls, Reports, Shapes, listen
 from wuu.mesh.v1 import control_pb2_grpc
 from wuu.mesh.v1.lifecycle_pb2 import ServiceChangedRequest
 
-log: structlog.stdlib.BoundLogger = structlog.get_logger()
+log = logging.getLogger(__name__)
 
 STOP_TIMEOUT = 4.0
 """Seconds that the stop of every module may take in all; `down` promises five."""
@@ -209,7 +209,7 @@ class Mesh:
             try:
                 await lifecycle.service_changed(instance, change, instance.package.manifest.runtime.timeout)
             except MeshError as deaf:
-                log.warning("service-changed failed", consumer=consumer, error=deaf.message)
+                log.warning("service-changed failed", extra={"consumer": consumer, "reason": deaf.message})
 
     # --- the end ---
 

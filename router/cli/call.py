@@ -2,66 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+from pathlib import Path
 
 from contract.context import AS_KEY, METHOD_KEY, SERVICE_KEY
 from contract.contracts import Contracts, own_contracts
 from contract.declaration import major_of
 from contract.errors import MeshError
 from contract.transcoder import Rejected, check_json, request_from_json, response_to_json
+from router.cli.exits import explained
 from router.cli.session import Session
-from router.cli.terminal import (
-    HomeOption,
-    emit_json,
-    explained,
-    modules_completion,
-    read_argument,
-    services_completion,
-)
-from wuu.mesh.v1.control_pb2 import DescribeServiceRequest, DescribeServiceResponse
+from router.cli.terminal import emit_json, read_argument
+from wuu.mesh.v1.control_pb2 import DescribeServiceResponse
 from wuu.mesh.v1.declaration_pb2 import MethodDescriptor
 from wuu.mesh.v1.dynamic_pb2 import InvokeRequest, InvokeResponse
 
 _DYNAMIC = "/wuu.mesh.v1.Dynamic/Invoke"
 
 
-def call(
-    service: Annotated[
-        str,
-        typer.Argument(
-            help="The service: state.documents@1, or without the major.", autocompletion=services_completion
-        ),
-    ],
-    method: Annotated[
-        str, typer.Argument(help="The method, as the contract spells it: read, claim-namespaces.")
-    ],
-    params: Annotated[
-        str, typer.Argument(metavar="[JSON|-]", help="The input; - reads standard input.", show_default=False)
-    ] = "",
-    as_module: Annotated[
-        str,
-        typer.Option(
-            "--as",
-            metavar="MODULE",
-            help="Use the bindings of this module. The call stays the operator's.",
-            autocompletion=modules_completion,
-            show_default=False,
-        ),
-    ] = "",
-    home: HomeOption = None,
-) -> None:
-    """Call a method of a service and print its result as JSON."""
-    with explained(), Session.of(home) as session:
+def print_result(root: Path | None, service: str, method: str, params: str, as_module: str) -> None:
+    """Calls a method and prints what it returns."""
+    with explained(), Session.of(root) as session:
         emit_json(invoke(session, service, method, read_argument(params), as_module))
 
 
 def invoke(session: Session, service: str, method: str, params: bytes, as_module: str = "") -> bytes:
     """Calls a service, JSON in and out."""
-    described: DescribeServiceResponse = session.ask(
-        session.control.DescribeService, DescribeServiceRequest(service=service, as_module=as_module)
-    )
+    described = session.describe(service, as_module)
     descriptor = described.descriptor
     name = f"{descriptor.name}@{major_of(descriptor.version)}"
     declared = next((m for m in descriptor.methods if m.name == method), None)

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import sqlite3
 import tempfile
-from dataclasses import replace
+from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any
 
 import typer
 
-from router.cli.status import styled
-from router.cli.terminal import (
-    EXIT_ERROR,
-    EXIT_USAGE,
-    CompositionOption,
-    HomeOption,
-    JsonOption,
-    console,
-    emit,
-    explained,
-    fail,
-    table,
-)
+from router.cli.exits import EXIT_ERROR, EXIT_USAGE, explained, fail
+from router.cli.explanation import explanation_json, print_explanation
+from router.cli.terminal import console, emit
 from router.composition.document import Document
 from router.composition.graph import Graph
 from router.composition.profile import effective
-from router.composition.resolve import resolve
+from router.composition.resolve import Known, resolve
+from router.generations.build import without_kernel_services
 from router.generations.journal import Journal, declaration_key
 from router.home import Home
 from router.instances.lifecycle import HOST_FEATURES
@@ -34,34 +26,35 @@ from router.packages.discovery import Discovery
 from router.packages.manifest import BadPackage
 from router.reading import read
 
+UNKNOWN = "declaration unknown"
+"""The state of a module that was never started: what it provides and requires is not known."""
 
-def check(
-    composition: CompositionOption = None,
-    start: Annotated[
-        bool,
-        typer.Option(
-            "--start",
-            help="Start packages whose declaration is not known, to ask them. Nothing is activated.",
-        ),
-    ] = False,
-    home: HomeOption = None,
-    json: JsonOption = False,
-) -> None:
-    """Resolve a composition and explain it, without starting the mesh.
 
-    Exits with 2 when the document is rejected, 1 when a module would be blocked, 0 otherwise.
-    """
-    at = Home.at(home)
+def explain(root: Path | None, composition: Path | None, *, start: bool, json: bool) -> None:
+    """Prints the graph of a composition."""
+    home = Home.at(root)
     with explained():
-        document, discovery = read_or_fail(composition, at)
-        graph, unknown = (
-            _started(at, document, discovery) if start else _from_journal(at, document, discovery)
+        document, discovery = read_or_fail(composition, home)
+        try:
+            graph, unknown = (
+                (_asked(home, document, discovery), frozenset[str]())
+                if start
+                else _remembered(home, document, discovery)
+            )
+        except sqlite3.Error as unusable:
+            fail(EXIT_USAGE, f"{home.journal}: {unusable}", "Move it away, or name another --home.")
+        states = {
+            module: UNKNOWN if module in unknown else node.state for module, node in graph.nodes.items()
+        }
+        if json:
+            emit(explanation_json(graph, states))
+        else:
+            print_explanation(graph, states)
+    if UNKNOWN in states.values() and not json:
+        typer.echo(
+            "`wuu-mesh check --start` asks modules what they declare; so does `wuu-mesh up`.", err=True
         )
-    if json:
-        emit(_json(graph, unknown))
-    else:
-        _show(graph, unknown)
-    if any(node.state == "blocked" and node.module not in unknown for node in graph.nodes.values()):
+    if "blocked" in states.values():
         raise typer.Exit(EXIT_ERROR)
 
 
@@ -70,82 +63,57 @@ def read_or_fail(composition: Path | None, home: Home) -> tuple[Document, Discov
     try:
         return read(composition, home)
     except OSError as unreadable:
-        fail(
-            EXIT_USAGE,
-            f"{composition}: {unreadable.strerror}",
-            "Name a composition that exists with -c FILE.",
-        )
+        where = unreadable.filename or composition
+        fail(EXIT_USAGE, f"{where}: {unreadable.strerror}", "Name a composition with -c FILE.")
 
 
-def _from_journal(home: Home, document: Document, discovery: Discovery) -> tuple[Graph, list[str]]:
-    known = discovery.offered
-    unknown: list[str] = []
-    entries, _ = effective(document)
-    journal = Journal(home.journal) if home.journal.is_file() else None
-    for module, entry in entries.items():
-        package = discovery.packages.get(module)
-        if package is None or not entry.enabled:
-            continue
-        try:
-            key = declaration_key(package.fingerprint, entry.config, HOST_FEATURES)
-        except BadPackage as bad:
-            known[module] = replace(
-                known[module], unavailable=bad.message, unavailable_code="invalid_request"
-            )
-            continue
-        declaration = journal.declaration(key) if journal else None
-        if declaration is None:
-            unknown.append(module)
-        known[module] = replace(known[module], declaration=declaration)
-    if journal:
-        journal.close()
-    return resolve(document, known), unknown
+def _remembered(home: Home, document: Document, discovery: Discovery) -> tuple[Graph, frozenset[str]]:
+    """The graph from the declarations that the journal has kept, and the modules of which it has none."""
+    known: dict[str, Known] = {
+        module: Known(module, package.manifest.version, None)
+        for module, package in discovery.packages.items()
+    }
+    for module, broken in discovery.broken.items():
+        known[module] = _broken(broken, "")
+    unknown: set[str] = set()
+    # A home without a journal is left as it is.
+    with closing(Journal(home.journal if home.journal.is_file() else Path(":memory:"))) as journal:
+        for module, entry in effective(document)[0].items():
+            package = discovery.packages.get(module)
+            if package is None or not entry.enabled:
+                continue
+            version = package.manifest.version
+            try:
+                key = declaration_key(package.fingerprint, entry.config, HOST_FEATURES)
+            except BadPackage as broken:
+                known[module] = _broken(broken, version)
+                continue
+            declaration = journal.declaration(key)
+            known[module] = Known(module, version, without_kernel_services(declaration))
+            if declaration is None:
+                unknown.add(module)
+    return resolve(document, known), frozenset(unknown)
 
 
-def _started(home: Home, document: Document, discovery: Discovery) -> tuple[Graph, list[str]]:
+def _broken(broken: BadPackage, version: str) -> Known:
+    return Known(broken.module, version, None, unavailable=broken.message, unavailable_code="invalid_request")
+
+
+def _asked(home: Home, document: Document, discovery: Discovery) -> Graph:
+    """The graph from what the modules declare now. They run in a home of their own; the journal is kept."""
     from router.mesh import Mesh
 
-    with tempfile.TemporaryDirectory(prefix="wuu-mesh-check-") as root:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    home.root.mkdir(parents=True, exist_ok=True)
+    with (
+        console(stderr=True).status("asking the modules what they declare"),
+        tempfile.TemporaryDirectory(prefix="wuu-mesh-check-") as root,
+    ):
         apart = Home.at(Path(root))
         lock = apart.open()
         try:
             mesh = Mesh(apart, document, discovery, None, "", journal=home.journal)
-            return asyncio.run(mesh.declare()), []
+            return asyncio.run(mesh.declare())
         finally:
             apart.close()
             lock.release()
-
-
-def _json(graph: Graph, unknown: list[str]) -> dict[str, Any]:
-    return {
-        "modules": [
-            {
-                "id": node.module,
-                "state": "declaration unknown" if node.module in unknown else node.state,
-                "error": {"code": node.reason_code, "message": node.reason} if node.reason else None,
-                "bindings": [
-                    {"service": b.service, "major": b.major, "provider": b.provider, "source": b.source}
-                    for b in node.bindings
-                ],
-                "absent": [
-                    {"service": a.service, "major": a.major, "code": a.code, "message": a.message}
-                    for a in node.absent
-                ],
-            }
-            for node in graph.nodes.values()
-        ],
-        "order": list(graph.order),
-    }
-
-
-def _show(graph: Graph, unknown: list[str]) -> None:
-    out = console()
-    rows = table("module", "state", "calls", "why")
-    for node in graph.nodes.values():
-        calls = [f"{b.service}@{b.major} → {b.provider} ({b.source})" for b in node.bindings]
-        calls += [f"{a.service}@{a.major} → nobody" for a in node.absent]
-        state = "[yellow]declaration unknown[/]" if node.module in unknown else styled(node.state)
-        rows.add_row(node.module, state, "\n".join(calls) or "–", node.reason)
-    out.print(rows if graph.nodes else "the composition has no modules")
-    if unknown:
-        out.print("Declarations are known once a package was started; `wuu-mesh check --start` asks now.")

@@ -24,30 +24,34 @@ def print_log(root: Path | None, module: str, *, follow: bool) -> None:
         except NoMesh as absent:
             fail(EXIT_NO_MESH, str(absent), f"What the last one logged is in {absent.home.logs}.")
         with session:
-            end = _print(session, module, -TAIL_BYTES)
+            end = _read(session, module, -TAIL_BYTES)
+            begun = end.next_offset - len(end.data)
+            # Not from the middle of a line.
+            _write(end.data.partition(b"\n")[2] if begun else end.data)
             if follow:
-                _follow(session, module, end)
-
-
-def _print(session: Session, module: str, offset: int, wait_ms: int = 0) -> int:
-    """Prints a log from an offset to its end; returns where that is."""
-    while True:
-        request = ReadLogRequest(module=module, offset=offset, wait_ms=wait_ms)
-        answer: ReadLogResponse = session.ask(session.control.ReadLog, request)
-        if not answer.data:
-            return answer.next_offset
-        sys.stdout.buffer.write(answer.data)
-        sys.stdout.buffer.flush()
-        offset = answer.next_offset
+                _follow(session, module, end.next_offset)
 
 
 def _follow(session: Session, module: str, offset: int) -> None:
     try:
         while True:
-            offset = _print(session, module, offset, FOLLOW_MS)
+            more = _read(session, module, offset, FOLLOW_MS)
+            _write(more.data)
+            offset = more.next_offset
     except KeyboardInterrupt:
         return
     except MeshError:
         if session.listens:
             raise
         typer.echo("wuu-mesh: the mesh has stopped", err=True)
+
+
+def _read(session: Session, module: str, offset: int, wait_ms: int = 0) -> ReadLogResponse:
+    request = ReadLogRequest(module=module, offset=offset, max_bytes=TAIL_BYTES, wait_ms=wait_ms)
+    answer: ReadLogResponse = session.ask(session.control.ReadLog, request)
+    return answer
+
+
+def _write(data: bytes) -> None:
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()

@@ -73,6 +73,21 @@ class Session:
         )
         return answer
 
+    def describe(self, service: str, as_module: str = "") -> control_pb2.DescribeServiceResponse:
+        """How a service is called, with the bindings of a module or the operator's own."""
+        answer: control_pb2.DescribeServiceResponse = self.ask(
+            self.control.DescribeService,
+            control_pb2.DescribeServiceRequest(service=service, as_module=as_module),
+        )
+        return answer
+
+    def tools(self) -> Sequence[control_pb2.ContributedTool]:
+        """The tools that active modules contribute."""
+        answer: control_pb2.ListToolsResponse = self.ask(
+            self.control.ListTools, control_pb2.ListToolsRequest()
+        )
+        return answer.tools
+
     def ask(self, rpc: Callable[..., Any], request: Any) -> Any:
         """One call of the control API."""
         return _asked(lambda: rpc(request))

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
+from router.cli.exits import explained
 from router.cli.session import Session
-from router.cli.terminal import HomeOption, JsonOption, console, emit, explained, table
+from router.cli.terminal import console, emit, styled, table
 from wuu.mesh.v1 import control_pb2
 
-STYLES = {
-    "active": "green",
-    "starting": "yellow",
-    "blocked": "red",
-    "failed": "red",
-    "degraded": "yellow",
-    "building": "yellow",
-}
 
-
-def status(home: HomeOption = None, json: JsonOption = False) -> None:
-    """Show the generation, every module and every service."""
-    with explained(), Session.of(home) as session:
+def show(root: Path | None, *, json: bool) -> None:
+    """Prints the status of the mesh of a home."""
+    with explained(), Session.of(root) as session:
         answer = session.status()
     if json:
         emit(status_json(answer))
     else:
-        show(answer)
+        _print(answer)
 
 
 def status_json(answer: control_pb2.GetStatusResponse) -> dict[str, Any]:
@@ -74,13 +68,17 @@ def status_json(answer: control_pb2.GetStatusResponse) -> dict[str, Any]:
     }
 
 
-def show(answer: control_pb2.GetStatusResponse) -> None:
-    """The status for people."""
+def _print(answer: control_pb2.GetStatusResponse) -> None:
     out = console()
     router = answer.router
     out.print(
-        f"generation [bold]{answer.generation.id or '-'}[/] {styled(answer.generation.state)}"
-        f" · router pid {router.pid}, {mib(router.rss_bytes)} · {router.executions} executions"
+        Text.assemble(
+            "generation ",
+            (answer.generation.id or "–", "bold"),
+            " ",
+            styled(answer.generation.state),
+            f" · router pid {router.pid}, {_mib(router.rss_bytes)} · {router.executions} executions",
+        )
     )
     out.print(f"home {router.home} · composition {router.composition or 'the product’s own'}", soft_wrap=True)
     out.print(modules_table(answer))
@@ -106,19 +104,12 @@ def modules_table(answer: control_pb2.GetStatusResponse) -> Table:
             module.version,
             styled(module.state),
             str(module.pid or "–"),
-            mib(module.rss_bytes),
+            _mib(module.rss_bytes),
             ", ".join(module.provides) or "–",
             why,
         )
     return rows
 
 
-def styled(state: str) -> str:
-    """A state in its colour."""
-    style = STYLES.get(state)
-    return f"[{style}]{state}[/]" if style else state
-
-
-def mib(size: int) -> str:
-    """A size for people."""
+def _mib(size: int) -> str:
     return f"{size / 2**20:.0f} MiB" if size else "–"

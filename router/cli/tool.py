@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import typer
@@ -12,37 +13,24 @@ import typer
 from contract.context import MODULE_KEY, SERVICE_KEY
 from contract.errors import MeshError
 from contract.transcoder import Rejected, check_json, to_json
+from router.cli.exits import EXIT_ERROR, EXIT_USAGE, explained, fail
 from router.cli.session import Session
-from router.cli.terminal import (
-    EXIT_ERROR,
-    HomeOption,
-    JsonOption,
-    console,
-    emit,
-    emit_json,
-    explained,
-    read_argument,
-    table,
-)
+from router.cli.terminal import console, emit, emit_json, read_argument, table
 from wuu.mesh.v1.contributions_pb2 import ExecuteToolRequest, ExecuteToolResponse
-from wuu.mesh.v1.control_pb2 import ListToolsRequest, ListToolsResponse
 from wuu.mesh.v1.json_pb2 import Json
-
-app = typer.Typer(help="List and run the tools that modules contribute.", no_args_is_help=True)
 
 _EXECUTE = "/wuu.mesh.v1.Contributions/ExecuteTool"
 
 
-@app.command("list")
-def list_tools(home: HomeOption = None, json: JsonOption = False) -> None:
-    """Show the tools of every active module."""
-    with explained(), Session.of(home) as session:
-        answer: ListToolsResponse = session.ask(session.control.ListTools, ListToolsRequest())
+def show(root: Path | None, *, json: bool) -> None:
+    """Prints the tools of every active module."""
+    with explained(), Session.of(root) as session:
+        tools = session.tools()
     if json:
-        emit([{"module": row.module, **msgspec.json.decode(to_json(row.tool))} for row in answer.tools])
+        emit([{"module": row.module, **msgspec.json.decode(to_json(row.tool))} for row in tools])
         return
     rows = table("tool", "description", "activity")
-    for row in answer.tools:
+    for row in tools:
         activity = row.tool.activity
         marks = [
             word
@@ -54,50 +42,41 @@ def list_tools(home: HomeOption = None, json: JsonOption = False) -> None:
             if holds
         ]
         rows.add_row(f"{row.module}/{row.tool.id}", row.tool.description.strip(), ", ".join(marks) or "–")
-    console().print(rows if answer.tools else "no module contributes a tool")
+    console().print(rows if tools else "no module contributes a tool")
 
 
-@app.command("run")
-def run_tool(
-    tool: Annotated[str, typer.Argument(metavar="MODULE/TOOL", help="As `tool list` shows it.")],
-    arguments: Annotated[
-        str, typer.Argument(metavar="JSON|-", help="The arguments; - reads standard input.")
-    ],
-    home: HomeOption = None,
-    json: JsonOption = False,
-) -> None:
-    """Run a tool and print its result. Exits with 1 when the tool says that it failed."""
-    module, slash, tool_id = tool.partition("/")
-    if not slash:
-        raise typer.BadParameter(
-            "write MODULE/TOOL, as `wuu-mesh tool list` shows it", param_hint="MODULE/TOOL"
-        )
-    text = read_argument(arguments)
-    with explained(), Session.of(home) as session:
-        try:
-            check_json(text)
-        except Rejected as rejected:
-            raise MeshError("invalid_params", f"the arguments are not JSON: {rejected.rule}") from None
-        request = ExecuteToolRequest(
-            tool_id=tool_id,
-            tool=tool,
-            arguments=Json(utf8=text),
-            call_id=f"operator-{secrets.token_hex(8)}",
-            cwd=os.getcwd(),
-        )
-        metadata = ((SERVICE_KEY, "wuu.mesh.contributions@1"), (MODULE_KEY, module))
-        response = ExecuteToolResponse.FromString(
-            session.unary(_EXECUTE, request.SerializeToString(), metadata)
-        )
-    if json:
-        emit_json(to_json(response))
-    else:
-        _show(response)
+def run(root: Path | None, tool: str, arguments: str, *, json: bool) -> None:
+    """Runs a tool and prints its result."""
+    module, _, tool_id = tool.partition("/")
+    if not module or not tool_id:
+        fail(EXIT_USAGE, f"'{tool}' is not MODULE/TOOL", "`wuu-mesh tool list` shows what there is.")
+    with explained(), Session.of(root) as session:
+        response = _execute(session, module, tool_id, read_argument(arguments))
+        if json:
+            emit_json(to_json(response))
+        else:
+            _print(response)
     if response.is_error:
         raise typer.Exit(EXIT_ERROR)
 
 
-def _show(response: ExecuteToolResponse) -> None:
+def _execute(session: Session, module: str, tool_id: str, arguments: bytes) -> ExecuteToolResponse:
+    try:
+        check_json(arguments)
+    except Rejected as rejected:
+        raise MeshError("invalid_params", f"the arguments are not JSON: {rejected.rule}") from None
+    request = ExecuteToolRequest(
+        tool_id=tool_id,
+        tool=f"{module}/{tool_id}",
+        arguments=Json(utf8=arguments),
+        call_id=f"operator-{secrets.token_hex(8)}",
+        cwd=os.getcwd(),
+    )
+    metadata = ((SERVICE_KEY, "wuu.mesh.contributions@1"), (MODULE_KEY, module))
+    return ExecuteToolResponse.FromString(session.unary(_EXECUTE, request.SerializeToString(), metadata))
+
+
+def _print(response: ExecuteToolResponse) -> None:
     parts: Any = msgspec.json.decode(response.content.utf8 or b"[]")
     for part in parts if isinstance(parts, list) else [parts]:
         if isinstance(part, dict) and part.get("type") == "text":

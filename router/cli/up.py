@@ -1,198 +1,103 @@
-"""`wuu-mesh up` and `wuu-mesh down`."""
+"""`wuu-mesh up`."""
 
 from __future__ import annotations
 
-import os
-import select
-import signal
-import subprocess
-import sys
-import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
 
-import msgspec
-import typer
 from rich.console import Console
 from rich.live import Live
 
+from contract.errors import MeshError
 from router.cli.check import read_or_fail
+from router.cli.exits import NoMesh, explained
+from router.cli.launch import Launch
 from router.cli.session import Session
 from router.cli.status import modules_table
-from router.cli.terminal import EXIT_ERROR, CompositionOption, HomeOption, console, explained, fail
-from router.home import Home, Running
-from wuu.mesh.v1.control_pb2 import Event, ListEventsRequest, ListEventsResponse, StopRequest
+from router.cli.terminal import console
+from router.home import Home
+from wuu.mesh.v1.control_pb2 import Event, GetStatusResponse, ListEventsRequest, ListEventsResponse
 
-EVENTS_WAIT_MS = 500
-DOWN_TIMEOUT = 10.0
-"""Seconds after which `down` says that the mesh did not stop."""
+EVENTS_WAIT_MS = 10_000
+
+Happened = Iterator[Sequence[Event]]
+"""What happens, in order, a few events at a time. It ends with the `MeshError` of a router that is gone."""
 
 
-def up(
-    composition: CompositionOption = None,
-    home: HomeOption = None,
-    detach: Annotated[bool, typer.Option("--detach", help="Return once the mesh is up; it runs on.")] = False,
-) -> None:
-    """Start the mesh: the router and every module of the composition.
-
-    Stays in the foreground; Ctrl-C stops the mesh, a second one ends it at once.
-    """
-    at = Home.at(home)
-    with explained():
-        path = composition.absolute() if composition else None
-        read_or_fail(path, at)
-    router = _start_router(at, path, detach=detach)
-    running = _announced(router)
+def start(root: Path | None, composition: Path | None, *, detach: bool) -> None:
+    """Starts the mesh of a home, and without `detach` stays until its end."""
+    home = Home.at(root)
+    path = composition.absolute() if composition else None
     out = console(stderr=True)
-    stopping = _on_interrupt(router, detach=detach)
-    try:
-        with Session(running.control) as session:
-            cursor = _until_published(session, router, out, stopping)
-            if router.poll() is None:
-                _ready(session, out, detach=detach)
+    with explained():
+        read_or_fail(path, home)
+        launch = Launch(home, path, attached=not detach)
+        try:
+            session = Session(home, launch.announced().control)
+        except NoMesh:
+            launch.finish()
+        try:
+            with session:
+                happened = _happened(session)
+                _show_start(session, launch, happened, out)
+                _tell_ready(session.status(), out, detach=detach)
                 if detach:
                     return
-                _follow(session, router, out, cursor)
-    except OSError:
-        pass  # It has gone before it could be asked; its end says why.
-    router.wait()
-    if router.returncode != 0 and not stopping.is_set():
-        _explain_end(router)
+                for events in happened:
+                    _tell(events, launch, out)
+        except MeshError:
+            if session.listens:
+                raise
+        # It is on its way out; its end is what there is to tell.
+        launch.finish()
 
 
-def down(home: HomeOption = None) -> None:
-    """Stop the mesh: consumers before their providers."""
-    with explained(), Session.of(home) as session:
-        pid = session.status().router.pid
-        router = os.pidfd_open(pid)
-        session.ask(session.control.Stop, StopRequest())
-        ended, _, _ = select.select([router], [], [], DOWN_TIMEOUT)
-        os.close(router)
-        if not ended:
-            fail(
-                EXIT_ERROR,
-                f"the router (process {pid}) did not stop within {DOWN_TIMEOUT:g} s",
-                f"kill -9 {pid}",
-            )
+def _happened(session: Session) -> Happened:
+    cursor = ""
+    while True:
+        request = ListEventsRequest(cursor=cursor, wait_ms=EVENTS_WAIT_MS)
+        answer: ListEventsResponse = session.ask(session.control.ListEvents, request)
+        cursor = answer.cursor
+        yield answer.events
 
 
-def _start_router(home: Home, composition: Path | None, *, detach: bool) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-P", "-m", "router", str(home.root)]
-    if composition is not None:
-        command.append(str(composition))
-    if not detach:
-        command.append("--attached")
-    return subprocess.Popen(
-        command,
-        # The lifeline of an attached router: it stops when this command is gone.
-        stdin=subprocess.DEVNULL if detach else subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-    )
-
-
-def _announced(router: subprocess.Popen[bytes]) -> Running:
-    assert router.stdout is not None
-    line = router.stdout.readline()
-    if not line:
-        fail(EXIT_ERROR, f"the router ended with status {router.wait()} before it said anything")
-    message = msgspec.json.decode(line)
-    if "control" not in message:
-        _refused(message, router)
-    return msgspec.convert(message, Running)
-
-
-def _refused(message: dict[str, Any], router: subprocess.Popen[bytes]) -> None:
-    router.wait()
-    fail(message["exit"], f"{message['code']}: {message['message']}", message["remedy"])
-
-
-def _explain_end(router: subprocess.Popen[bytes]) -> None:
-    """The router is gone; it may have left word why."""
-    assert router.stdout is not None
-    said = router.stdout.read().splitlines()
-    if said:
-        _refused(msgspec.json.decode(said[-1]), router)
-    status = router.wait()
-    ended = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
-    fail(EXIT_ERROR, f"the router {ended}", "See the router's log under HOME/logs/wuu.router.")
-
-
-def _on_interrupt(router: subprocess.Popen[bytes], *, detach: bool) -> threading.Event:
-    """Ctrl-C stops the mesh, twice ends it. The event is set with the first."""
-    stopping = threading.Event()
-
-    def interrupted(*_: object) -> None:
-        if stopping.is_set():
-            router.kill()
-        stopping.set()
-        router.send_signal(signal.SIGTERM)
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupted)
-    return stopping
-
-
-def _until_published(
-    session: Session, router: subprocess.Popen[bytes], out: Console, stopping: threading.Event
-) -> str:
-    """Shows each module coming up; returns where to go on in the events."""
-    if not out.is_terminal:
-        return _events(session, router, "", out, until_published=True)
+def _show_start(session: Session, launch: Launch, happened: Happened, out: Console) -> None:
+    """Shows each module coming up, until the generation is published."""
+    if not out.is_terminal or out.is_dumb_terminal:
+        _until_published(happened, lambda events: _tell(events, launch, out))
+        for row in session.status().modules:
+            # Of these there was no event.
+            if row.state == "blocked" or (row.state == "failed" and not row.instance):
+                out.print(f"module {row.id} {row.state}: {row.error}", soft_wrap=True)
+        return
     with Live(console=out, auto_refresh=False) as live:
 
-        def redraw() -> None:
+        def redraw(events: Sequence[Event]) -> None:
+            _tell([event for event in events if event.kind == "mesh"], launch, out)
             live.update(modules_table(session.status()), refresh=True)
 
-        return _events(session, router, "", None, until_published=True, after_each=redraw)
+        _until_published(happened, redraw)
 
 
-def _follow(session: Session, router: subprocess.Popen[bytes], out: Console, cursor: str) -> None:
-    _events(session, router, cursor, out, until_published=False)
+def _until_published(happened: Happened, show: Callable[[Sequence[Event]], None]) -> None:
+    for events in happened:
+        show(events)
+        if any(event.kind == "generation" and event.state in ("active", "degraded") for event in events):
+            return
 
 
-def _events(
-    session: Session,
-    router: subprocess.Popen[bytes],
-    cursor: str,
-    out: Console | None,
-    *,
-    until_published: bool,
-    after_each: Any = None,
-) -> str:
-    from contract.errors import MeshError
-
-    while router.poll() is None:
-        try:
-            answer: ListEventsResponse = session.ask(
-                session.control.ListEvents, ListEventsRequest(cursor=cursor, wait_ms=EVENTS_WAIT_MS)
-            )
-            if after_each is not None:
-                after_each()
-        except MeshError:
-            # The router is on its way out; its end is what there is to tell.
-            router.wait()
-            break
-        cursor = answer.cursor
-        for event in answer.events:
-            if out is not None:
-                out.print(_line(event), soft_wrap=True)
-            if until_published and event.kind == "generation" and event.state in ("active", "degraded"):
-                return cursor
-    return cursor
+def _tell(events: Sequence[Event], launch: Launch, out: Console) -> None:
+    for event in events:
+        subject = f" {event.subject}" if event.subject else ""
+        message = f": {event.message}" if event.message else ""
+        if launch.interrupts and (event.kind, event.state) == ("mesh", "stopping"):
+            message = "; Ctrl-C again ends it at once"
+        out.print(f"{event.kind}{subject} {event.state}{message}", soft_wrap=True)
 
 
-def _line(event: Event) -> str:
-    subject = f" {event.subject}" if event.subject else ""
-    message = f": {event.message}" if event.message else ""
-    return f"{event.kind}{subject} {event.state}{message}"
-
-
-def _ready(session: Session, out: Console, *, detach: bool) -> None:
-    answer = session.status()
-    counts: dict[str, int] = {}
-    for module in answer.modules:
-        counts[module.state] = counts.get(module.state, 0) + 1
+def _tell_ready(answer: GetStatusResponse, out: Console, *, detach: bool) -> None:
+    counts = Counter(module.state for module in answer.modules)
     states = ", ".join(f"{count} {state}" for state, count in sorted(counts.items())) or "no modules"
     out.print(f"mesh is up: generation {answer.generation.id} {answer.generation.state} ({states})")
     if detach:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
-
-import structlog
 
 from wuu.mesh.v1.control_pb2 import Event
 
@@ -16,7 +15,7 @@ KEPT = 10_000
 PAGE = 256
 """How many events one response has at most."""
 
-log: structlog.stdlib.BoundLogger = structlog.get_logger()
+log = logging.getLogger(__name__)
 
 
 class Events:
@@ -40,7 +39,7 @@ class Events:
                 message=message,
             )
         )
-        log.info(f"{kind} {state}", subject=subject, message=message)
+        log.info(f"{kind} {state}", extra={"subject": subject, "reason": message})
         self._more.set()
         self._more = asyncio.Event()
 

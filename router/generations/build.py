@@ -202,7 +202,7 @@ class Candidate:
 
     def _know(self, module: str, declaration: Declaration | None) -> None:
         version = self.packages[module].manifest.version
-        self.known[module] = Known(module, version, _without_kernel_services(declaration))
+        self.known[module] = Known(module, version, without_kernel_services(declaration))
 
     def _failed(self, instance: Instance, error: MeshError) -> None:
         module = instance.module
@@ -264,7 +264,7 @@ def bindings(generation: Generation, module: str) -> list[Binding]:
     return told
 
 
-def _without_kernel_services(declaration: Declaration | None) -> Declaration | None:
+def without_kernel_services(declaration: Declaration | None) -> Declaration | None:
     if declaration is None:
         return None
     seen = Declaration()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import grpc
@@ -90,12 +91,33 @@ def test_a_provider_never_speaks_in_the_kernels_domain(code: str) -> None:
     assert (given_by_provider.code == code) is (kept or code == "host_error")
 
 
-def test_a_status_without_an_error_info_is_a_host_error_of_unknown_outcome() -> None:
+@pytest.mark.parametrize(
+    ("status", "details", "code"),
+    [
+        ("DATA_LOSS", "gone", "host_error"),
+        ("INTERNAL", "", "host_error"),
+        ("CANCELLED", "Locally cancelled by application!", "execution_cancelled"),
+        ("DEADLINE_EXCEEDED", "Deadline Exceeded", "deadline_exceeded"),
+        ("UNAVAILABLE", "failed to connect", "service_unavailable"),
+        ("UNIMPLEMENTED", "Method not found!", "method_not_found"),
+        ("RESOURCE_EXHAUSTED", "CLIENT: Sent message larger than max (9 vs. 8)", "limit_exceeded"),
+        ("RESOURCE_EXHAUSTED", "quota", "host_error"),
+    ],
+)
+def test_a_status_without_an_error_info_has_the_code_that_the_transport_means(
+    status: str, details: str, code: str
+) -> None:
     bare = grpc.aio.AioRpcError(
-        grpc.StatusCode.DATA_LOSS, grpc.aio.Metadata(), grpc.aio.Metadata(), details="gone"
+        grpc.StatusCode[status], grpc.aio.Metadata(), grpc.aio.Metadata(), details=details
     )
     error = from_rpc_error(bare)
-    assert (error.code, error.outcome) == ("host_error", "unknown")
+    assert (error.code, error.domain, error.outcome) == (code, KERNEL, "unknown")
+    assert error.message == f"{status}: {details or status}"
+
+
+def test_metadata_of_a_status_goes_before_its_details() -> None:
+    status = replace(to_status(MeshError("host_error", "no")), metadata=(("x-word", "word"),))
+    assert status.trailers == (("x-word", "word"), (DETAILS_KEY, status.details))
 
 
 @pytest.mark.parametrize("trailer", [b"", b"\xff\xff\xff", b"\x08\x02\x12\x03abc"])

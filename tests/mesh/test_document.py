@@ -1,25 +1,27 @@
-"""A composition that cannot be used is refused as a whole: where it is wrong, and what may have been meant."""
+"""A document that cannot be used is refused as a whole: where it is wrong, and what may have been meant."""
 
 from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.support.composition import probe, select
+from tests.support.composition import Entry, probe, select
 from tests.support.mesh import Mesh
+
+PROVIDER = probe("provider", provides=["probe.low@1"])
+CONSUMER = probe("consumer", requires=["probe.low@1"], provides=["probe.high@1"])
 
 
 @pytest.fixture(scope="module")
 async def mesh() -> AsyncIterator[Mesh]:
     """A mesh that never starts."""
-    mesh = Mesh(
-        probe("provider", provides=["probe.low@1"]),
-        probe("consumer", requires=["probe.low@1"], provides=["probe.high@1"]),
-    )
+    mesh = Mesh(PROVIDER, CONSUMER)
     yield mesh
     await mesh.close()
 
@@ -59,7 +61,7 @@ async def test_a_composition_that_is_a_directory(mesh: Mesh) -> None:
 
 @pytest.mark.parametrize(
     ("text", "line", "column"),
-    [("", 1, 1), ("{", 1, 2), ('{\n "version": 4,\n "modules": {,}\n}', 3, 13), ("[1] x", 1, 5)],
+    [("", 1, 1), ("{", 1, 2), ('{\n "version": 4,\n "modules": {,}\n}', 3, 14), ("[1] x", 1, 5)],
 )
 async def test_what_is_not_json_is_told_with_line_and_column(
     mesh: Mesh, text: str, line: int, column: int
@@ -105,36 +107,47 @@ async def test_an_unknown_module_is_told_with_the_nearest(mesh: Mesh) -> None:
     assert "no package offers module 'providr'; did you mean 'provider'?" in said
 
 
+def refused_selection(mesh: Mesh, selection: dict[str, object], *entries: Entry) -> str:
+    """What `up` says of a selection."""
+    mesh.compose(*(entries or (PROVIDER, CONSUMER)), services=[selection])
+    return refused(mesh, mesh.composition.read_text())
+
+
 async def test_an_unknown_provider_is_told_with_its_line_and_the_nearest(mesh: Mesh) -> None:
-    said = refused(mesh, document(services=[select("probe.low@1", "providr")]))
+    said = refused_selection(mesh, select("probe.low@1", "providr"))
     (line,) = re.findall(rf"{re.escape(str(mesh.composition))}:(\d+): ", said)
-    assert mesh.composition.read_text().splitlines()[int(line) - 1].strip() == "{"
+    assert mesh.composition.read_text().splitlines()[int(line)].strip() == '"service": "probe.low",'
     assert "no package offers provider 'providr'; did you mean 'provider'?" in said
 
 
+async def test_an_unknown_consumer_is_told_with_the_nearest(mesh: Mesh) -> None:
+    said = refused_selection(mesh, select("probe.low@1", "provider", consumer="consumr"))
+    assert "no package offers consumer 'consumr'; did you mean 'consumer'?" in said
+
+
 async def test_a_provider_that_does_not_provide_what_it_is_selected_for(mesh: Mesh) -> None:
-    said = refused(mesh, document(services=[select("probe.high@1", "provider")]))
+    said = refused_selection(mesh, select("probe.high@1", "provider"))
     assert "'provider' does not provide probe.high@1; it provides probe.low@1" in said
 
 
 async def test_a_provider_that_provides_another_major_of_it(mesh: Mesh) -> None:
-    said = refused(mesh, document(services=[select("probe.low@2", "provider")]))
+    said = refused_selection(mesh, select("probe.low@2", "provider"))
     assert "'provider' does not provide probe.low@2; it provides probe.low@1" in said
 
 
 async def test_a_consumer_that_does_not_require_what_is_selected_for_it(mesh: Mesh) -> None:
-    said = refused(mesh, document(services=[select("probe.low@1", "provider", consumer="provider")]))
+    said = refused_selection(mesh, select("probe.low@1", "provider", consumer="provider"))
     assert "'provider' does not require probe.low@1; it requires none" in said
 
 
 async def test_a_provider_that_is_not_in_the_composition(mesh: Mesh) -> None:
-    said = refused(mesh, document(modules={"consumer": True}, services=[select("probe.low@1", "provider")]))
+    said = refused_selection(mesh, select("probe.low@1", "provider"), CONSUMER)
     assert "provider 'provider' is not in the composition; add it to modules" in said
 
 
 async def test_a_provider_that_is_disabled(mesh: Mesh) -> None:
-    modules = {"consumer": True, "provider": False}
-    said = refused(mesh, document(modules=modules, services=[select("probe.low@1", "provider")]))
+    disabled = replace(PROVIDER, enabled=False)
+    said = refused_selection(mesh, select("probe.low@1", "provider"), disabled, CONSUMER)
     assert "provider 'provider' is disabled in modules" in said
 
 
@@ -151,3 +164,15 @@ async def test_a_self_route_is_told(mesh: Mesh) -> None:
     mesh.compose(probe("alone", provides=["probe.self@1"], requires=["probe.self@1"]))
     said = refused(mesh, mesh.composition.read_text())
     assert "alone provides and requires probe.self@1 and is the only provider" in said
+
+
+async def test_what_is_refused_after_a_start_leaves_no_process(mesh: Mesh) -> None:
+    """Selections are held to declarations, which are known once the modules were asked."""
+    mesh.compose(PROVIDER, CONSUMER, services=[select("probe.high@1", "provider")])
+    up = mesh.spawn("up", "--detach", "-c", mesh.composition, stderr=subprocess.PIPE)
+    assert up.stderr is not None
+    assert up.stderr.readline() == b"module provider starting\n"
+    processes = [mesh.router, *mesh.router.descendants()]
+    up.communicate()
+    assert up.returncode == 2
+    assert all(process.ends() for process in processes)

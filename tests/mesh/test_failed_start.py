@@ -9,19 +9,20 @@ import pytest
 
 from tests.support.caller import failure
 from tests.support.composition import Entry, probe, shell
-from tests.support.mesh import Mesh, running
+from tests.support.mesh import Mesh
 from tests.support.probe import Action
 
 
 @pytest.fixture(scope="module")
 async def mesh() -> AsyncIterator[Mesh]:
-    async with running(
+    mesh = Mesh(
         # Their own faults.
         Entry(id="no-command", argv=("no-such-command-anywhere",)),
         shell("exits", "echo the disk is on fire >&2; exit 3"),
         shell("never-listens", "echo I am not listening >&2; exec sleep 600", timeout=1),
         Entry(id="bad-manifest", manifest='{"schema_version": 1, "id": "bad-manifest"}'),
         Entry(id="torn-manifest", manifest='{"schema_version": 1,\n "id": }'),
+        probe("linked"),
         probe("initialize-fails", steps={"initialize": Action(error="the config is odd")}),
         probe("old", provides=["probe.old@1"], lifecycle=1),
         probe("demanding", features=["time.travel.v1"]),
@@ -41,8 +42,11 @@ async def mesh() -> AsyncIterator[Mesh]:
         # The rest.
         probe("fine", provides=["probe.fine@1"]),
         probe("chatty", provides=["probe.chatty@1"], rubbish=["hello", '{"not": "a frame"}']),
-    ) as mesh:
-        yield mesh
+    )
+    (mesh.directory / "packages" / "linked" / "elsewhere").symlink_to("/")
+    mesh.up()
+    yield mesh
+    await mesh.close()
 
 
 async def test_the_rest_starts(mesh: Mesh) -> None:
@@ -60,6 +64,7 @@ async def test_the_rest_starts(mesh: Mesh) -> None:
         ("never-listens", "deadline_exceeded", r"did not listen .* within 1 s.*I am not listening"),
         ("bad-manifest", "invalid_request", r"plugin\.json: /name: is required"),
         ("torn-manifest", "invalid_request", r"plugin\.json:2:8"),
+        ("linked", "invalid_request", r"elsewhere: is a symbolic link"),
         ("initialize-fails", "host_error", r"initialize: the config is odd"),
         ("old", "protocol_violation", r"old speaks lifecycle 1, not 2"),
         ("demanding", "protocol_violation", r"requires the host feature time\.travel\.v1"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -11,8 +12,6 @@ from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import ParamSpec, TypeVar
-
-import structlog
 
 from contract.errors import MeshError
 from contract.transport import MESSAGE_LIMIT
@@ -31,7 +30,7 @@ from wuu.state.documents.v1.documents_pb2 import (
     Receipt,
 )
 
-log: structlog.stdlib.BoundLogger = structlog.get_logger()
+log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -57,7 +56,7 @@ class Documents:
     async def open(self) -> None:
         """Opens the store; until then every rpc is `host_error`."""
         self._store = await self._run(self._engine.open, self.path)
-        log.info("store opened", path=str(self.path))
+        log.info("store opened", extra={"path": str(self.path)})
 
     async def close(self) -> None:
         """Closes the store after everything that was begun."""

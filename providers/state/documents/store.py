@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol, Self
 
-import structlog
-
 from contract.errors import MeshError
 from providers.state.documents.transaction import Receipt, Transaction
 
-log: structlog.stdlib.BoundLogger = structlog.get_logger()
+log = logging.getLogger(__name__)
 
 LOCK_TIMEOUT = 10.0
 """Seconds to wait for another process that is writing to the same store."""
@@ -111,5 +110,5 @@ def engine_errors(engine: str, path: Path, *failures: type[Exception]) -> Iterat
     try:
         yield
     except failures as failure:
-        log.error("engine failed", engine=engine, path=str(path), error=str(failure))
+        log.error("engine failed", extra={"engine": engine, "path": str(path), "reason": str(failure)})
         raise MeshError("host_error", f"{engine} at {path}: {failure}") from failure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -11,7 +12,6 @@ from pathlib import Path
 from typing import BinaryIO, Self
 
 import filelock
-import structlog
 
 from providers.state.documents.revision import EMPTY
 from providers.state.documents.store import LOCK_TIMEOUT, Stored, engine_errors, refused, still_there
@@ -32,7 +32,7 @@ from providers.state.jsonl.record import (
     value_of,
 )
 
-log: structlog.stdlib.BoundLogger = structlog.get_logger()
+log = logging.getLogger(__name__)
 
 _ENGINE = "JSONL"
 _LOCK_POLL = 0.001
@@ -174,7 +174,10 @@ class JsonlStore:
         if rest:
             os.ftruncate(self._fd, self._index.end)
             os.fsync(self._fd)
-            log.warning("torn tail removed", path=str(self._path), offset=self._index.end, bytes=len(rest))
+            log.warning(
+                "torn tail removed",
+                extra={"path": str(self._path), "offset": self._index.end, "bytes": len(rest)},
+            )
 
     def _append(self, lines: list[bytes]) -> None:
         """Adds lines durably, or not at all. Under the lock."""
