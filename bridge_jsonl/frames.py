@@ -167,9 +167,9 @@ def _is_utf8(line: Line) -> bool:
     decoder = codecs.getincrementaldecoder("utf-8")()
     view = memoryview(line)
     try:
+        # The last part ends with the brace of the object, so nothing is left undecided.
         for start in range(0, len(line), _CHECKED_AT_ONCE):
             decoder.decode(view[start : start + _CHECKED_AT_ONCE])
-        decoder.decode(b"", True)
     except UnicodeDecodeError:
         return False
     return True

@@ -17,6 +17,7 @@ from contract.contracts import own_contracts
 from contract.declaration import major_of
 from contract.errors import CONTRACT, MeshError
 from contract.transcoder import request_to_json, response_from_json
+from contract.transport import DYNAMIC
 from provider_kit.call import Call
 from provider_kit.provided import Handler
 from wuu.mesh.v1.context_pb2 import CallContext, OwnerAdmission
@@ -26,8 +27,6 @@ from wuu.mesh.v1.json_pb2 import Json
 
 Ask = Callable[[str, object, str], Awaitable[Raw]]
 """Asks the plugin: method, params, the execution on whose behalf."""
-
-DYNAMIC = "/wuu.mesh.v1.Dynamic/Invoke"
 
 
 class Services:

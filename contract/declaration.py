@@ -31,6 +31,9 @@ from wuu.mesh.v1.declaration_pb2 import (
 LIFECYCLE_VERSION = 2
 """The only lifecycle that the mesh speaks."""
 
+LIFECYCLE_SERVICE = f"wuu.mesh.lifecycle@{LIFECYCLE_VERSION}"
+"""The service in the contexts of its calls."""
+
 SERVICE_NAME = re.compile(r"[a-z][a-z0-9-]*(\.[a-z][a-z0-9-]*)+")
 METHOD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z][A-Za-z0-9_-]*)*")
 SCHEMA_ID = re.compile(r"[a-z][a-z0-9-]*(\.[a-z0-9-]+)+")
@@ -219,11 +222,16 @@ def check_declaration(declaration: Declaration) -> None:
 def _check_methods(at: str, service: ServiceDescriptor) -> None:
     _require(service.methods, f"{at}.methods", "a service has at least one method")
     names: set[str] = set()
+    rpcs: set[str] = set()
     for index, method in enumerate(service.methods):
         where = f"{at}.methods[{index}]"
         _require(METHOD_NAME.fullmatch(method.name), f"{where}.name", f"'{method.name}' is not a method name")
         _require(method.name not in names, f"{where}.name", f"'{method.name}' is declared twice")
         names.add(method.name)
+        if service.grpc_service:
+            _require(method.rpc, f"{where}.rpc", "the methods of a typed service name their rpcs")
+            _require(method.rpc not in rpcs, f"{where}.rpc", f"'{method.rpc}' carries two methods")
+            rpcs.add(method.rpc)
         for field in ("input_schema", "output_schema"):
             schema: str = getattr(method, field)
             _require(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import grpc
+from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 
 KERNEL = "wuu.mesh"
@@ -80,7 +81,14 @@ CODES: Mapping[str, Code] = {code.name: code for code in _TABLE}
 """Every code of the kernel and of our own contracts, by name."""
 
 PROVIDER_CODES = frozenset(
-    {"invalid_request", "invalid_params", "method_not_found", "limit_exceeded", "host_error"}
+    {
+        "invalid_request",
+        "invalid_params",
+        "method_not_found",
+        "limit_exceeded",
+        "service_not_authorized",
+        "host_error",
+    }
 )
 """Kernel codes that a provider may give in its own name, in the domain `wuu`: they say something about
 the request or the provider that the router cannot know."""
@@ -101,6 +109,12 @@ class MeshError(Exception):
         self.details = details
         if row and "remedy" not in details:
             self.details["remedy"] = row.remedy
+
+    def saying(self, message: str) -> MeshError:
+        """The same failure in other words."""
+        other = MeshError(self.code, message, domain=self.domain)
+        other.details.update(self.details)
+        return other
 
     @property
     def remedy(self) -> str:
@@ -144,7 +158,9 @@ def of_provider(error: MeshError) -> MeshError:
     if error.domain != KERNEL:
         return error
     if error.code in PROVIDER_CODES:
-        return MeshError(error.code, error.message, domain=CONTRACT, **error.details)
+        other = MeshError(error.code, error.message, domain=CONTRACT)
+        other.details.update(error.details)
+        return other
     return MeshError("host_error", f"{error.code}: {error.message}", domain=CONTRACT)
 
 
@@ -166,25 +182,25 @@ def to_status(error: MeshError) -> WireStatus:
 
 
 def error_info(trailers: Sequence[tuple[str, str | bytes]] | None) -> error_details_pb2.ErrorInfo | None:
-    """The `ErrorInfo` among trailing metadata; None where there is none that can be read."""
-    for key, value in trailers or ():
-        if key == DETAILS_KEY and isinstance(value, bytes):
-            return _info_in(value)
-    return None
+    """The `ErrorInfo` among trailing metadata; None where there is none that can be read.
+
+    Of several, one in the kernel's domain goes before the others, so that none passes behind another.
+    """
+    details = next((value for key, value in trailers or () if key == DETAILS_KEY), None)
+    found = _infos_in(details) if isinstance(details, bytes) else []
+    return next((info for info in found if info.domain == KERNEL), found[0] if found else None)
 
 
-def _info_in(serialized: bytes) -> error_details_pb2.ErrorInfo | None:
+def _infos_in(serialized: bytes) -> list[error_details_pb2.ErrorInfo]:
+    infos: list[error_details_pb2.ErrorInfo] = []
     try:
-        status = status_pb2.Status.FromString(serialized)
-        for detail in status.details:
+        for detail in status_pb2.Status.FromString(serialized).details:
             info = error_details_pb2.ErrorInfo()
             if detail.Unpack(info):
-                return info
-    except Exception as unreadable:
-        # protobuf raises a DecodeError whose class depends on the back end.
-        if type(unreadable).__name__ != "DecodeError":
-            raise
-    return None
+                infos.append(info)
+    except DecodeError:
+        return []
+    return infos
 
 
 _TRANSPORT_CODES = {
@@ -210,7 +226,11 @@ def from_rpc_error(error: grpc.aio.AioRpcError | grpc.Call) -> MeshError:
     if info is None:
         code = transport_code(error.code(), message)
         return MeshError(code, f"{error.code().name}: {message}", outcome="unknown")
-    return MeshError(info.reason, message, domain=info.domain, **dict(info.metadata))
+    # Who names no domain is not the router.
+    stated = MeshError(info.reason, message, domain=info.domain or CONTRACT)
+    # Not as keywords: the keys are the provider's, and `message` may be one of them.
+    stated.details.update(info.metadata)
+    return stated
 
 
 def table_markdown() -> str:

@@ -30,7 +30,7 @@ from wuu.mesh.v1 import options_pb2
 JSON_MESSAGE = "wuu.mesh.v1.Json"
 
 _SAFE_INTEGER = 2**53
-_DECIMAL = re.compile(r"0|-?[1-9][0-9]*")
+_DECIMAL = re.compile(r"0|-?[1-9][0-9]{0,19}")
 _F = FieldDescriptor
 _RANGES = {
     _F.CPPTYPE_INT32: (-(2**31), 2**31 - 1),
@@ -380,7 +380,7 @@ def _print(method: ProtoMethod, descriptor: Descriptor, serialized: bytes) -> by
     for index, field in enumerate(sorted(_fields(descriptor), key=lambda field: field.descriptor.number)):
         if index:
             out.append(b",")
-        if field.optional and not message.HasField(field.descriptor.name):
+        if not _is_given(message, field):
             out.append(b"null")
         else:
             _write_field(message, field, f"/{index}", out)
@@ -399,7 +399,7 @@ def _write_message(message: Message, at: str, out: list[bytes]) -> None:
     separator = b"{"
     for field in _fields(descriptor):
         where = f"{at}/{field.name}"
-        if field.optional and not _is_given(message, field):
+        if not _is_given(message, field):
             if field.nullable:
                 out += (separator, msgspec.json.encode(field.name), b":null")
                 separator = b","
@@ -412,10 +412,15 @@ def _write_message(message: Message, at: str, out: list[bytes]) -> None:
 
 def _is_given(message: Message, field: _Field) -> bool:
     name = field.descriptor.name
-    if not message.HasField(name):
+    if field.optional and not message.HasField(name):
         return False
+    if field.repeated:
+        return True
     if field.message is not None and field.message.full_name == JSON_MESSAGE:
         return bool(getattr(message, name).utf8)
+    if field.enum_names:
+        # The zero value has no spelling: nothing was given.
+        return getattr(message, name) != 0 or 0 in field.enum_names
     return True
 
 
@@ -447,9 +452,6 @@ def _write_value(field: _Field, value: Any, at: str, out: list[bytes]) -> None:
         return
     kind = field.descriptor.cpp_type
     if kind == _F.CPPTYPE_ENUM:
-        if value == 0 and 0 not in field.enum_names:
-            out.append(b'""')
-            return
         if value not in field.enum_names:
             raise Rejected(at, f"{value} is no value of {field.descriptor.full_name}")
         value = field.enum_names[value]

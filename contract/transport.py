@@ -10,6 +10,9 @@ import grpc
 MESSAGE_LIMIT = 64 * 1024 * 1024
 """Bytes that one message may have, at each hop."""
 
+DYNAMIC = "/wuu.mesh.v1.Dynamic/Invoke"
+"""The gRPC path that carries every service without a proto."""
+
 Metadata = Sequence[tuple[str, str | bytes]]
 
 CHANNEL_OPTIONS: tuple[tuple[str, Any], ...] = (

@@ -10,13 +10,12 @@ import grpc
 from contract.context import EXECUTION_KEY, METHOD_KEY, MODULE_KEY, SERVICE_KEY, TOKEN_KEY
 from contract.errors import from_rpc_error
 from contract.handshake import Handshake
-from contract.transport import CHANNEL_OPTIONS, unary
+from contract.transport import CHANNEL_OPTIONS, DYNAMIC, unary
 from wuu.mesh.v1.diagnostics_pb2 import Failure, ReportRequest
 from wuu.mesh.v1.dynamic_pb2 import InvokeRequest, InvokeResponse
 
 Stub = TypeVar("Stub")
 
-_DYNAMIC = "/wuu.mesh.v1.Dynamic/Invoke"
 _REPORT = "/wuu.mesh.v1.Diagnostics/Report"
 
 
@@ -49,7 +48,7 @@ class Mesh:
         request = InvokeRequest()
         if params:
             request.params.utf8 = params
-        response = await self.unary(_DYNAMIC, request.SerializeToString(), service=service, method=method)
+        response = await self.unary(DYNAMIC, request.SerializeToString(), service=service, method=method)
         return InvokeResponse.FromString(response).result.utf8
 
     async def unary(

@@ -13,13 +13,11 @@ from google.protobuf.message_factory import GetMessageClass
 from contract.context import CallContext
 from contract.declaration import describe, major_of
 from contract.errors import MeshError
+from contract.transport import DYNAMIC
 from provider_kit.call import Call
 from wuu.mesh.v1.declaration_pb2 import MethodDescriptor, ServiceDescriptor, Shape
 from wuu.mesh.v1.dynamic_pb2 import InvokeRequest, InvokeResponse
 from wuu.mesh.v1.json_pb2 import Json
-
-DYNAMIC = "/wuu.mesh.v1.Dynamic/Invoke"
-"""The carrier of dynamic services."""
 
 
 @dataclass(frozen=True, slots=True)

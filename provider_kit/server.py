@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,13 +14,15 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection, reflection_pb2
 
 from contract.context import CONTEXT_KEY, ROUTER, CallContext, verify
+from contract.declaration import describe
 from contract.errors import CONTRACT, MeshError, of_provider, to_status
 from contract.handshake import Handshake
 from contract.transport import SERVER_OPTIONS
 from provider_kit.call import Call
 from provider_kit.mesh import Mesh
 from provider_kit.provided import Handler
-from wuu.mesh.v1.declaration_pb2 import Declaration, Shape
+from wuu.mesh.v1 import contributions_pb2, lifecycle_pb2
+from wuu.mesh.v1.declaration_pb2 import Declaration, ServiceDescriptor, Shape
 from wuu.mesh.v1.lifecycle_pb2 import (
     ActivateResponse,
     InitializeRequest,
@@ -39,6 +41,12 @@ SHUTDOWN_TIMEOUT = 2.0
 
 _LIFECYCLE = "/wuu.mesh.v1.Lifecycle/"
 _REFLECTION = f"/{reflection.SERVICE_NAME}/ServerReflectionInfo"
+_OWN = (
+    describe(lifecycle_pb2.DESCRIPTOR.services_by_name["Lifecycle"]),
+    describe(contributions_pb2.DESCRIPTOR.services_by_name["Contributions"]),
+)
+"""What the router calls of every instance, and of one that contributes."""
+
 _SERVED_ALWAYS = (reflection.SERVICE_NAME, health.SERVICE_NAME, "wuu.mesh.v1.Lifecycle")
 
 
@@ -106,7 +114,7 @@ class _Handlers(grpc.GenericRpcHandler):
         self._audience = handshake.instance
         self._served = served
         self._mesh = mesh
-        self._carried: dict[str, set[tuple[str, str]]] = {}
+        self._carried = _carried(_OWN)
         """By the path of a typed rpc: the services and methods that it carries, as they were declared."""
         self._reflection = _reflect([])
         self._shut_down = False
@@ -155,13 +163,9 @@ class _Handlers(grpc.GenericRpcHandler):
             )
 
     def _learn(self, declaration: Declaration) -> None:
-        self._carried.clear()
-        self._reflection = _reflect([s.grpc_service for s in declaration.provided_services if s.grpc_service])
-        for service in declaration.provided_services:
-            label = f"{service.name}@{service.version.partition('.')[0]}"
-            for method in service.methods if service.grpc_service else ():
-                path = f"/{service.grpc_service}/{method.rpc}"
-                self._carried.setdefault(path, set()).add((label, method.name))
+        typed = [service for service in declaration.provided_services if service.grpc_service]
+        self._carried = _carried([*_OWN, *typed])
+        self._reflection = _reflect([service.grpc_service for service in typed])
 
     def _lifecycle(self, rpc: str) -> Handler | None:
         served = self._served
@@ -202,6 +206,15 @@ class _Handlers(grpc.GenericRpcHandler):
             return (await step(request, call)).SerializeToString()
 
         return Handler(Shape.SHAPE_UNARY, serve)
+
+
+def _carried(services: Iterable[ServiceDescriptor]) -> dict[str, set[tuple[str, str]]]:
+    carried: dict[str, set[tuple[str, str]]] = {}
+    for service in services:
+        label = f"{service.name}@{service.version.partition('.')[0]}"
+        for method in service.methods:
+            carried.setdefault(f"/{service.grpc_service}/{method.rpc}", set()).add((label, method.name))
+    return carried
 
 
 def _reflect(services: list[str]) -> Any:
@@ -250,7 +263,7 @@ def _to_message(handler: Handler, call: Call) -> Callable[[Any, grpc.aio.Service
     async def serve(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
         try:
             return await handler.serve(request, call)
-        except grpc.aio.AbortError:
+        except (grpc.aio.AbortError, GeneratorExit):
             raise
         except BaseException as failure:
             await _fail(context, call, failure)

@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import os
 import signal
+import sqlite3
 import sys
 from pathlib import Path
 
@@ -20,14 +21,16 @@ import uvloop
 from contract.errors import MeshError
 from contract.log import log_to_stderr
 from router.composition.rejected import Rejected
-from router.control.service import ROUTER_LOG
 from router.home import Home, Running
 from router.instances.log import new_log
 from router.mesh import Mesh
+from router.names import ROUTER_LOG
 from router.reading import read
 
 EXIT_FAILED = 1
 EXIT_BAD_FILE = 2
+
+_ANOTHER_HOME = "Move it out of the way, or use another home with --home DIR."
 
 
 class Refusal(msgspec.Struct):
@@ -45,27 +48,33 @@ def main() -> int:
     arguments.add_argument("home", type=Path)
     arguments.add_argument("composition", type=Path, nargs="?")
     arguments.add_argument("--attached", action="store_true")
-    arguments.add_argument("--workspace", default="")
     given = arguments.parse_args()
     try:
-        return _run(given.home, given.composition, given.workspace, attached=given.attached)
+        return _run(given.home, given.composition, attached=given.attached)
     except MeshError as error:
         return _refuse(Refusal(error.code, error.message, error.remedy, EXIT_FAILED))
     except Rejected as rejected:
         problems = "\n".join(str(problem) for problem in rejected.problems)
         return _refuse(Refusal("invalid_request", problems, "Correct the composition.", EXIT_BAD_FILE))
+    except sqlite3.Error as unusable:
+        journal = Home.at(given.home).journal
+        return _refuse(Refusal("host_error", f"{journal}: {unusable}", _ANOTHER_HOME, EXIT_BAD_FILE))
 
 
-def _run(root: Path, composition: Path | None, workspace: str, *, attached: bool) -> int:
+def _run(root: Path, composition: Path | None, *, attached: bool) -> int:
     home = Home.at(root)
-    lock = home.open()
+    try:
+        lock = home.open()
+    except OSError as unusable:
+        message = f"{unusable.filename or home.root}: {unusable.strerror}"
+        return _refuse(Refusal("host_error", message, _ANOTHER_HOME, EXIT_BAD_FILE))
     try:
         document, discovery = read(composition, home)
         log = new_log(home.logs, ROUTER_LOG, str(os.getpid()))
         with log.open("ab") as opened:
             os.dup2(opened.fileno(), 2)
         log_to_stderr()
-        mesh = Mesh(home, document, discovery, composition, workspace)
+        mesh = Mesh(home, document, discovery, composition)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_serve(mesh, attached=attached))
         return 0

@@ -76,7 +76,8 @@ class Home:
         Raises `service_unavailable` naming the process that holds it. Sockets and pid files that a dead
         router left behind are removed.
         """
-        self.root.mkdir(parents=True, exist_ok=True)
+        # Documents, logs and the journal are nobody else's to read.
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = filelock.FileLock(self.root / "lock")
         try:
             lock.acquire(timeout=0)
@@ -118,6 +119,8 @@ class Home:
     def close(self) -> None:
         """Removes what `announce` and the sockets left."""
         self._pid_file.unlink(missing_ok=True)
+        if not self.sockets.is_dir():
+            return  # The system empties a runtime directory when its user has logged out.
         for socket in self.sockets.iterdir():
             socket.unlink()
         self.sockets.rmdir()

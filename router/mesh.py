@@ -7,23 +7,23 @@ import logging
 import os
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import grpc
 
-from contract.context import Phase
 from contract.errors import MeshError
 from router.admission.admission import Admission
 from router.composition.document import Document
 from router.composition.graph import Graph
 from router.composition.profile import effective
-from router.control.events import Events
 from router.control.service import ControlService
-from router.generations.build import Candidate
+from router.events import Events
+from router.generations.candidate import Candidate
 from router.generations.generation import Generation
 from router.generations.journal import Journal
+from router.generations.shapes import Shapes
 from router.home import Home, Running
 from router.instances import lifecycle
 from router.instances.children import Children
@@ -31,7 +31,8 @@ from router.instances.instance import Instance
 from router.instances.start import Starter
 from router.packages.discovery import Discovery
 from router.relay.relay import Relay
-from router.relay.server import Calls, Reports, Shapes, listen
+from router.relay.reports import Reports
+from router.relay.server import Calls, listen
 from wuu.mesh.v1 import control_pb2_grpc
 from wuu.mesh.v1.lifecycle_pb2 import ServiceChangedRequest
 
@@ -50,10 +51,9 @@ class Mesh:
     discovery: Discovery
     composition: Path | None
     """Where the document was read; None for the product's own."""
-    workspace: str
     events: Events = field(default_factory=Events)
     stop_requested: asyncio.Event = field(default_factory=asyncio.Event)
-    admission: Admission = field(init=False)
+    admission: Admission = field(default_factory=Admission)
     instances: dict[str, Instance] = field(default_factory=dict)
     """The newest instance of each module that was started."""
     journal: Path | None = None
@@ -61,9 +61,6 @@ class Mesh:
     _shapes: Shapes = field(default_factory=Shapes)
     _children: Children | None = None
     _background: set[asyncio.Task[None]] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self.admission = Admission(self.workspace)
 
     async def run(self, announced: Callable[[Running], None]) -> None:
         """Runs until `stop_requested`, or the guardian is lost. The home must be open.
@@ -78,10 +75,12 @@ class Mesh:
             stop = asyncio.create_task(self.stop_requested.wait())
             lost = asyncio.create_task(candidate.starter.children.lost.wait())
             await asyncio.wait((building, stop, lost), return_when=asyncio.FIRST_COMPLETED)
-            if building.done():
-                building.result()
-            else:
+            if not building.done():
+                # What it is about to start must be known before everything is stopped.
                 building.cancel()
+                await asyncio.wait((building,))
+            if not building.cancelled():
+                building.result()
             await asyncio.wait((stop, lost), return_when=asyncio.FIRST_COMPLETED)
             if lost.done():
                 self.events.emit("mesh", "", "failed", "the guardian is gone; nothing can be kept running")
@@ -94,29 +93,26 @@ class Mesh:
     @asynccontextmanager
     async def _begun(self) -> AsyncIterator[Candidate]:
         """Everything that stands before the first module starts, and its end."""
-        children = self._children = await Children.guard()
-        journal = Journal(self.journal or self.home.journal)
-        servers: list[grpc.aio.Server] = []
-        starter = Starter(self.home, children, f"unix:{self.home.sockets / 'router'}")
-        try:
-            servers += await self._listen()
-            yield Candidate(
+        async with AsyncExitStack() as ends:
+            children = self._children = await Children.guard()
+            ends.push_async_callback(children.release)
+            journal = ends.enter_context(closing(Journal(self.journal or self.home.journal)))
+            servers = await self._listen()
+            ends.push_async_callback(self._close, servers)
+            candidate = Candidate(
                 document=self.document,
                 discovery=self.discovery,
-                starter=starter,
+                starter=Starter(self.home, children, f"unix:{self.home.sockets / 'router'}"),
                 admission=self.admission,
                 journal=journal,
                 events=self.events,
                 shapes=self._shapes,
-                workspace=self.workspace,
                 supervise=self._supervise,
+                announce=self._announce,
                 instances=self.instances,
             )
-        finally:
-            await self._stop(starter)
-            await asyncio.gather(*(server.stop(0.2) for server in servers))
-            journal.close()
-            await children.release()
+            ends.push_async_callback(self._stop, candidate)
+            yield candidate
 
     @property
     def modules(self) -> set[str]:
@@ -192,20 +188,25 @@ class Mesh:
         if generation is not None and generation.instances.get(instance.module) is instance:
             generation.state = "degraded"
             self.events.emit("generation", generation.id, "degraded", f"{instance.module} failed")
-            # Each on its own: one that does not listen keeps nobody else from hearing it.
-            for consumer in generation.graph.consumers_of(instance.module):
-                telling = asyncio.create_task(self._tell(generation, consumer, instance, error))
-                self._background.add(telling)
-                telling.add_done_callback(self._background.discard)
+            self._announce(generation, instance)
 
-    async def _tell(self, generation: Generation, consumer: str, gone: Instance, error: MeshError) -> None:
+    def _announce(self, generation: Generation, gone: Instance) -> None:
+        """Tells the consumers of a failed instance, each on its own: a deaf one keeps nobody else from it."""
+        for consumer in generation.graph.consumers_of(gone.module):
+            telling = asyncio.create_task(self._tell(generation, consumer, gone))
+            self._background.add(telling)
+            telling.add_done_callback(self._background.discard)
+
+    async def _tell(self, generation: Generation, consumer: str, gone: Instance) -> None:
         instance = generation.instances.get(consumer)
         if instance is None or instance.failure is not None:
             return
+        assert gone.failure is not None
+        reason = gone.failure.message
         for edge in generation.graph.nodes[consumer].bindings:
             if edge.provider != gone.module:
                 continue
-            change = ServiceChangedRequest(service=edge.service, major=edge.major, reason=error.message)
+            change = ServiceChangedRequest(service=edge.service, major=edge.major, reason=reason)
             try:
                 await lifecycle.service_changed(instance, change, instance.package.manifest.runtime.timeout)
             except MeshError as deaf:
@@ -213,10 +214,15 @@ class Mesh:
 
     # --- the end ---
 
-    async def _stop(self, starter: Starter) -> None:
+    async def _close(self, servers: list[grpc.aio.Server]) -> None:
+        await asyncio.gather(*(server.stop(0.2) for server in servers))
+
+    async def _stop(self, candidate: Candidate) -> None:
         """Consumers before their providers, all within `STOP_TIMEOUT`."""
         self.events.emit("mesh", "", "stopping")
-        generation, self.admission.generation = self.admission.generation, None
+        self.admission.generation = None
+        # It may be on its way, and what is activated of it has the same order.
+        generation, starter = candidate.generation, candidate.starter
         if generation is not None:
             generation.state = "closing"
         levels = list(generation.graph.levels()) if generation is not None else []
@@ -231,24 +237,21 @@ class Mesh:
         for telling in self._background:
             telling.cancel()
         await starter.stop_bridge()
+        self.events.emit("mesh", "", "stopped")
+        await self.events.drain()
 
     async def _stop_instance(self, starter: Starter, instance: Instance, share: float) -> None:
-        if instance.state in ("stopped", "blocked") or instance.child is None:
+        if instance.child is None or (instance.state == "blocked" and instance.child.exited.done()):
             return
-        instance.phase = Phase.PHASE_CLEANUP
         if instance.failure is None:
             instance.reach("stopping")
         closed = MeshError("generation_closed", f"{instance.module} is stopping", outcome="unknown")
         for execution in tuple(instance.executions):
             execution.cancel(closed)
-        # One whose activate failed holds what it had begun with.
-        if instance.declaration is not None and not instance.child.exited.done():
-            try:
-                await lifecycle.shutdown(instance, min(lifecycle.SHUTDOWN_TIMEOUT, share / 2))
-            except MeshError as unconfirmed:
-                self.events.emit("module", instance.module, "stopping", f"unconfirmed: {unconfirmed.message}")
-        await starter.stop(instance)
+        # One whose activate failed holds what it had begun with, and is shut down like the others.
+        unconfirmed = await starter.stop(instance, share)
         self.admission.instances.pop(instance.token, None)
         if instance.failure is None:
             instance.reach("stopped")
-        self.events.emit("module", instance.module, "stopped")
+        reason = f"cleanup is unconfirmed: {unconfirmed.message}" if unconfirmed is not None else ""
+        self.events.emit("module", instance.module, "stopped", reason)

@@ -26,8 +26,9 @@ from contract.context import (
 )
 from contract.declaration import parse_service
 from contract.errors import MeshError
+from contract.transport import DYNAMIC
 from router.admission.execution import Execution, Executions
-from router.generations.generation import CONTRIBUTIONS, DYNAMIC, Generation, Route
+from router.generations.generation import CONTRIBUTIONS, Generation, Route
 from router.instances.instance import Instance
 from wuu.mesh.v1.declaration_pb2 import MethodDescriptor, ServiceDescriptor
 
@@ -99,13 +100,12 @@ class Admitted:
 class Admission:
     """Who may call what, in which generation, right now."""
 
-    def __init__(self, workspace: str) -> None:
+    def __init__(self) -> None:
         self.executions = Executions()
         self.instances: dict[str, Instance] = {}
         """Live instances by token."""
         self.generation: Generation | None = None
         """The newest published generation."""
-        self._workspace = workspace
 
     def published(self) -> Generation:
         """The newest published generation; `service_unavailable` while there is none."""
@@ -200,6 +200,8 @@ class Admission:
         deadline = envelope.deadline
         if parent is not None and parent.deadline is not None:
             deadline = parent.deadline if deadline is None else min(deadline, parent.deadline)
+        if deadline is not None and deadline <= time.time():
+            raise _refused("deadline_exceeded", "the deadline had passed before the call was admitted")
         execution = Execution(
             id=self.executions.next_id(),
             parent=parent,
@@ -225,7 +227,6 @@ class Admission:
             deadline_unix_ms=0 if deadline is None else int(deadline * 1000),
             expires_unix_ms=int(execution.started * 1000) + CONTEXT_LIFETIME_MS,
             hops=hops,
-            workspace=self._workspace,
         )
         signed = sign(context.SerializeToString(), callee.key)
         self.executions.begin(execution)

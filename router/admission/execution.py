@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from contract.context import Phase
@@ -105,9 +104,6 @@ class Executions:
 
     def __len__(self) -> int:
         return len(self._live)
-
-    def __iter__(self) -> Iterator[Execution]:
-        return iter(tuple(self._live.values()))
 
     def next_id(self) -> str:
         """A new id."""

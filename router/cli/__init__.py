@@ -1,12 +1,50 @@
 """`wuu-mesh`: a thin client of the control API."""
 
+import errno
+import os
+import sys
+
 
 def main() -> None:
     """The console command."""
+    _open_streams()
     try:
-        from router.cli.app import app
-
-        app()
+        _run()
     except KeyboardInterrupt:
         # Before a command runs; a command has its own word for it.
-        raise SystemExit(130) from None
+        sys.exit(130)
+    except OSError as lost:
+        if lost.errno == errno.EPIPE:
+            sys.exit(1)
+        sys.exit(f"wuu-mesh: {lost.strerror}")
+    finally:
+        _flush()
+
+
+def _run() -> None:
+    if sys.argv[1:] == ["--version"]:
+        # Typer takes far longer to come than the answer.
+        from router.cli.version import print_version
+
+        print_version()
+        return
+    from router.cli.app import app
+    from router.cli.complete import join_words
+
+    join_words()
+    app()
+
+
+def _open_streams() -> None:
+    """Whoever starts a command may have closed them; Python then has None in their place."""
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+
+
+def _flush() -> None:
+    """Writes what is left; what nobody can take is dropped, or Python would complain of it in the end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

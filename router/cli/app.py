@@ -9,7 +9,7 @@ import typer
 from router.cli import complete
 from router.cli.options import CompositionOption, HomeOption, JsonOption
 
-_SETTINGS = {"help_option_names": ["-h", "--help"]}
+_SETTINGS = {"help_option_names": ["--help", "-h"]}
 
 app = typer.Typer(
     name="wuu-mesh",
@@ -31,9 +31,9 @@ def _root(
     ] = False,
 ) -> None:
     if version:
-        from importlib.metadata import version as of
+        from router.cli.version import print_version
 
-        typer.echo(of("wuu-mesh"))
+        print_version()
         raise typer.Exit
 
 
@@ -122,7 +122,10 @@ def call(
     ] = "",
     home: HomeOption = None,
 ) -> None:
-    """Call a method of a service and print its result as JSON."""
+    """Call a method of a service and print its result as JSON.
+
+    For example: wuu-mesh call state.documents read '{"namespace": "notes"}'
+    """
     from router.cli.call import print_result
 
     print_result(home, service, method, params, as_module)

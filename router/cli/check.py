@@ -6,25 +6,28 @@ import asyncio
 import signal
 import sqlite3
 import tempfile
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
 
 import typer
 
-from router.cli.exits import EXIT_ERROR, EXIT_USAGE, explained, fail
+from router.cli.answer import emit
+from router.cli.composition import accepted, read_or_fail
+from router.cli.exits import EXIT_ERROR, EXIT_USAGE, explained, fail, say
 from router.cli.explanation import explanation_json, print_explanation
-from router.cli.terminal import console, emit
+from router.cli.terminal import console
+from router.composition.choice import listed
 from router.composition.document import Document
 from router.composition.graph import Graph
 from router.composition.profile import effective
 from router.composition.resolve import Known, resolve
-from router.generations.build import without_kernel_services
+from router.generations.candidate import without_kernel_services
 from router.generations.journal import Journal, declaration_key
 from router.home import Home
 from router.instances.lifecycle import HOST_FEATURES
 from router.packages.discovery import Discovery
 from router.packages.manifest import BadPackage
-from router.reading import read
 
 UNKNOWN = "declaration unknown"
 """The state of a module that was never started: what it provides and requires is not known."""
@@ -33,7 +36,7 @@ UNKNOWN = "declaration unknown"
 def explain(root: Path | None, composition: Path | None, *, start: bool, json: bool) -> None:
     """Prints the graph of a composition."""
     home = Home.at(root)
-    with explained():
+    with explained(), accepted():
         document, discovery = read_or_fail(composition, home)
         try:
             graph, unknown = (
@@ -43,28 +46,19 @@ def explain(root: Path | None, composition: Path | None, *, start: bool, json: b
             )
         except sqlite3.Error as unusable:
             fail(EXIT_USAGE, f"{home.journal}: {unusable}", "Move it away, or name another --home.")
-        states = {
-            module: UNKNOWN if module in unknown else node.state for module, node in graph.nodes.items()
-        }
+        states: dict[str, str] = {module: node.state for module, node in graph.nodes.items()}
+        states.update(dict.fromkeys(unknown, UNKNOWN))
         if json:
             emit(explanation_json(graph, states))
         else:
             print_explanation(graph, states)
-    if UNKNOWN in states.values() and not json:
-        typer.echo(
-            "`wuu-mesh check --start` asks modules what they declare; so does `wuu-mesh up`.", err=True
+    if unknown and not json:
+        say(
+            f"what {listed(sorted(unknown))} would declare is not known before a first start",
+            "`wuu-mesh check --start` asks now; `wuu-mesh up` does, too.",
         )
     if "blocked" in states.values():
         raise typer.Exit(EXIT_ERROR)
-
-
-def read_or_fail(composition: Path | None, home: Home) -> tuple[Document, Discovery]:
-    """The composition and its packages; a file that cannot be read ends the command with 2."""
-    try:
-        return read(composition, home)
-    except OSError as unreadable:
-        where = unreadable.filename or composition
-        fail(EXIT_USAGE, f"{where}: {unreadable.strerror}", "Name a composition with -c FILE.")
 
 
 def _remembered(home: Home, document: Document, discovery: Discovery) -> tuple[Graph, frozenset[str]]:
@@ -103,7 +97,6 @@ def _asked(home: Home, document: Document, discovery: Discovery) -> Graph:
     """The graph from what the modules declare now. They run in a home of their own; the journal is kept."""
     from router.mesh import Mesh
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     home.root.mkdir(parents=True, exist_ok=True)
     with (
         console(stderr=True).status("asking the modules what they declare"),
@@ -112,8 +105,14 @@ def _asked(home: Home, document: Document, discovery: Discovery) -> Graph:
         apart = Home.at(Path(root))
         lock = apart.open()
         try:
-            mesh = Mesh(apart, document, discovery, None, "", journal=home.journal)
-            return asyncio.run(mesh.declare())
+            mesh = Mesh(apart, document, discovery, None, journal=home.journal)
+            return asyncio.run(_declared(mesh.declare))
         finally:
             apart.close()
             lock.release()
+
+
+async def _declared(declare: Callable[[], Awaitable[Graph]]) -> Graph:
+    # asyncio ends on Ctrl-C with everything stopped; so it shall on SIGTERM.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, signal.raise_signal, signal.SIGINT)
+    return await declare()

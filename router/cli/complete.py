@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,18 @@ def tools(context: typer.Context, incomplete: str) -> list[str]:
     )
 
 
+def join_words() -> None:
+    """bash ends a word at `@` and hands on `a.b@1` as three; of those before the completed one, makes one."""
+    if os.environ.get("_WUU_MESH_COMPLETE") != "complete_bash":
+        return
+    words, current = os.environ["COMP_WORDS"].split("\n"), int(os.environ["COMP_CWORD"])
+    while "@" in (before := words[: current - 1]):
+        at = before.index("@")
+        words[at - 1 : at + 2] = ["".join(words[at - 1 : at + 2])]
+        current -= 2
+    os.environ.update(COMP_WORDS="\n".join(words), COMP_CWORD=str(current))
+
+
 def _completed(context: typer.Context, incomplete: str, names: Callable[[Session], list[str]]) -> list[str]:
     from contract.errors import MeshError
     from router.cli.exits import NoMesh
@@ -51,5 +64,5 @@ def _completed(context: typer.Context, incomplete: str, names: Callable[[Session
     try:
         with Session.of(context.params.get("home")) as session:
             return sorted({name for name in names(session) if name.startswith(incomplete)})
-    except (NoMesh, MeshError):
+    except (NoMesh, MeshError, OSError):
         return []

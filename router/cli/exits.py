@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
 import typer
 
 from contract.errors import MeshError
-from router.composition.rejected import Rejected
 from router.home import Home
 
 EXIT_ERROR = 1
@@ -33,19 +32,17 @@ class NoMesh(Exception):
         self.home = home
 
 
-def fail(code: int, message: str, *remedies: str) -> NoReturn:
+def fail(code: int, message: str, remedy: str = "") -> NoReturn:
     """Says what is wrong on standard error, and ends with an exit code."""
-    typer.echo(f"wuu-mesh: {message}", err=True)
-    for remedy in filter(None, remedies):
-        typer.echo(f"  → {remedy}", err=True)
+    say(message, remedy)
     raise typer.Exit(code)
 
 
-def reject(problems: Iterable[object]) -> NoReturn:
-    """Ends the command because a composition has problems."""
-    for problem in problems:
-        typer.echo(f"wuu-mesh: {problem}", err=True)
-    raise typer.Exit(EXIT_USAGE)
+def say(message: str, remedy: str = "") -> None:
+    """Says something on standard error, and what to do about it."""
+    typer.echo(f"wuu-mesh: {message}", err=True)
+    if remedy:
+        typer.echo(f"  → {remedy}", err=True)
 
 
 @contextmanager
@@ -56,10 +53,8 @@ def explained() -> Iterator[None]:
     except NoMesh as absent:
         fail(EXIT_NO_MESH, str(absent), "Start one with `wuu-mesh up`, or name its --home.")
     except MeshError as error:
-        outcome = f" ({error.outcome}: {OUTCOMES[error.outcome]})" if error.outcome in OUTCOMES else ""
+        outcome = f"\n  {error.outcome}: {OUTCOMES[error.outcome]}" if error.outcome in OUTCOMES else ""
         fail(EXIT_ERROR, f"{error.code}: {error.message}{outcome}", error.remedy)
-    except Rejected as rejected:
-        reject(rejected.problems)
     except KeyboardInterrupt:
         raise typer.Exit(EXIT_INTERRUPTED) from None
     except OSError as unusable:

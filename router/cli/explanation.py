@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from router.cli.terminal import console, styled, table
-from router.composition.graph import Absent, Graph, Node, Selected
+from router.cli.terminal import console, print_table, styled, table
+from router.composition.graph import Absent, Graph, Selected
 
 States = Mapping[str, str]
 """The state of each module, by id."""
@@ -29,19 +29,7 @@ def explanation_json(graph: Graph, states: States) -> dict[str, Any]:
             }
             for module, node in graph.nodes.items()
         ],
-        "services": [
-            {
-                "service": service,
-                "major": major,
-                "version": served.version if isinstance(served, Selected) else None,
-                "provider": served.provider if isinstance(served, Selected) else None,
-                "source": served.source if isinstance(served, Selected) else None,
-                "error": {"code": served.code, "message": served.message}
-                if isinstance(served, Absent)
-                else None,
-            }
-            for (service, major), served in graph.services.items()
-        ],
+        "services": [_service(served) for served in graph.services.values()],
         "order": list(graph.order),
     }
 
@@ -52,34 +40,44 @@ def print_explanation(graph: Graph, states: States) -> None:
     if not graph.nodes:
         out.print("the composition has no modules")
         return
-    modules = table("module", "state", "calls", "why")
+    modules = table("module", "state")
+    for module in graph.nodes:
+        modules.add_row(module, styled(states[module]))
+    print_table(out, modules)
     for module, node in graph.nodes.items():
-        modules.add_row(module, styled(states[module]), _calls(node), node.reason)
-    out.print(modules)
-    if not graph.services:
-        return
-    services = table("service", "version", "provider", "selected by")
+        if states[module] == "blocked":
+            out.print(f"module {module} {states[module]}: {node.reason}")
+    services = table("service", "consumer", "provider", "selected by")
+    for row in sorted(_services(graph), key=lambda row: row[0]):
+        services.add_row(*row)
+    if services.row_count:
+        out.print()
+        print_table(out, services)
+
+
+def _services(graph: Graph) -> Iterator[tuple[str, str, str, str]]:
+    """What everybody gets, then what each module gets. What blocks a module is told with it."""
     for (service, major), served in graph.services.items():
-        name = f"{service}@{major}"
         if isinstance(served, Selected):
-            services.add_row(name, served.version, served.provider, served.source)
+            yield f"{service}@{major}", "everybody", served.provider, served.source
         else:
-            services.add_row(name, "–", "nobody", served.message)
-    out.print()
-    out.print(services)
-
-
-def _calls(node: Node) -> str:
-    calls = [f"{b.service}@{b.major} → {b.provider} ({b.source})" for b in node.bindings]
-    calls += [f"{a.service}@{a.major} → nobody" for a in node.unmet]
-    calls += [f"{a.service}@{a.major} → nobody (optional: {a.code})" for a in node.absent]
-    return "\n".join(calls) or "–"
+            yield f"{service}@{major}", "everybody", "nobody", served.message
+    for module, node in graph.nodes.items():
+        for binding in node.bindings:
+            yield f"{binding.service}@{binding.major}", module, binding.provider, binding.source
+        for absent in node.absent:
+            yield f"{absent.service}@{absent.major}", module, "nobody", absent.message
 
 
 def _absent(absent: Absent) -> dict[str, Any]:
-    return {
-        "service": absent.service,
-        "major": absent.major,
-        "code": absent.code,
-        "message": absent.message,
-    }
+    named = {"service": absent.service, "major": absent.major}
+    return {**named, "code": absent.code, "message": absent.message}
+
+
+def _service(served: Selected | Absent) -> dict[str, Any]:
+    named = {"service": served.service, "major": served.major}
+    if isinstance(served, Absent):
+        error = {"code": served.code, "message": served.message}
+        return {**named, "version": None, "provider": None, "source": None, "error": error}
+    selected = {"version": served.version, "provider": served.provider, "source": served.source}
+    return {**named, **selected, "error": None}

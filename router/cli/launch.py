@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any, NoReturn
 
 import msgspec
 import typer
 
-from router.cli.exits import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, fail, reject
+from router.cli.composition import reject
+from router.cli.exits import EXIT_ERROR, EXIT_INTERRUPTED, fail
 from router.home import Home, Running
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -29,8 +32,7 @@ class Launch:
         self._attached = attached
         self._router: subprocess.Popen[bytes] | None = None
         self.interrupts = 0
-        for number in _SIGNALS:
-            signal.signal(number, self._interrupt)
+        self._watch_signals()
         command = [sys.executable, "-P", "-m", "router", str(home.root)]
         if composition is not None:
             command.append(str(composition))
@@ -43,7 +45,7 @@ class Launch:
             start_new_session=True,
         )
         if self.interrupts:
-            self._router.send_signal(signal.SIGTERM)
+            self._pass_on()
 
     def announced(self) -> Running:
         """Waits until the router can be asked. A router that does not run ends the command."""
@@ -57,7 +59,7 @@ class Launch:
         refusal = refusal or self._said()
         status = self._process.wait()
         if refusal:
-            if refusal["exit"] == EXIT_USAGE:
+            if refusal["code"] == "invalid_request":
                 reject(refusal["message"].splitlines())
             fail(refusal["exit"], f"{refusal['code']}: {refusal['message']}", refusal["remedy"])
         if self.interrupts > 1:
@@ -87,7 +89,20 @@ class Launch:
         line = self._process.stdout.readline()
         return msgspec.json.decode(line, type=dict[str, Any]) if line else {}
 
-    def _interrupt(self, *_: object) -> None:
-        self.interrupts += 1
+    def _watch_signals(self) -> None:
+        """A call that waits lets handlers run a few times a second; a thread hears of each signal at once."""
+        heard, said = os.pipe()
+        os.set_blocking(said, False)
+        signal.set_wakeup_fd(said)
+        for number in _SIGNALS:
+            signal.signal(number, lambda *_: None)
+        threading.Thread(target=self._hear, args=(heard,), daemon=True).start()
+
+    def _hear(self, heard: int) -> None:
+        while os.read(heard, 1):
+            self.interrupts += 1
+            self._pass_on()
+
+    def _pass_on(self) -> None:
         if self._router is not None:
             self._router.send_signal(signal.SIGKILL if self.interrupts > 1 else signal.SIGTERM)

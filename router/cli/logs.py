@@ -5,10 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import typer
-
-from contract.errors import MeshError
-from router.cli.exits import EXIT_NO_MESH, NoMesh, explained, fail
+from router.cli.exits import EXIT_NO_MESH, NoMesh, explained, fail, say
 from router.cli.session import Session
 from wuu.mesh.v1.control_pb2 import ReadLogRequest, ReadLogResponse
 
@@ -26,10 +23,14 @@ def print_log(root: Path | None, module: str, *, follow: bool) -> None:
         with session:
             end = _read(session, module, -TAIL_BYTES)
             begun = end.next_offset - len(end.data)
-            # Not from the middle of a line.
-            _write(end.data.partition(b"\n")[2] if begun else end.data)
-            if follow:
-                _follow(session, module, end.next_offset)
+            try:
+                # Not from the middle of a line.
+                _write(end.data.partition(b"\n")[2] if begun else end.data)
+                if follow:
+                    _follow(session, module, end.next_offset)
+            except KeyboardInterrupt:
+                # That is how following ends.
+                return
 
 
 def _follow(session: Session, module: str, offset: int) -> None:
@@ -38,12 +39,8 @@ def _follow(session: Session, module: str, offset: int) -> None:
             more = _read(session, module, offset, FOLLOW_MS)
             _write(more.data)
             offset = more.next_offset
-    except KeyboardInterrupt:
-        return
-    except MeshError:
-        if session.listens:
-            raise
-        typer.echo("wuu-mesh: the mesh has stopped", err=True)
+    except NoMesh:
+        say("the mesh has stopped")
 
 
 def _read(session: Session, module: str, offset: int, wait_ms: int = 0) -> ReadLogResponse:

@@ -7,12 +7,21 @@ from typing import Annotated
 
 import typer
 
+
+def _directory(named: str) -> Path:
+    # An unset variable in a script would otherwise make the current directory a home.
+    if not named:
+        raise typer.BadParameter("it names no directory")
+    return Path(named)
+
+
 HomeOption = Annotated[
     Path | None,
     typer.Option(
         "--home",
         envvar="WUU_MESH_HOME",
         metavar="DIR",
+        parser=_directory,
         help="Where the mesh keeps its state; $XDG_STATE_HOME/wuu-mesh by default.",
         show_default=False,
     ),

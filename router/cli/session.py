@@ -10,31 +10,40 @@ from typing import Any, Self
 
 import grpc
 
-from contract.errors import MeshError, from_rpc_error
+from contract.errors import MeshError, error_info, from_rpc_error
 from contract.transport import CHANNEL_OPTIONS
 from router.cli.exits import NoMesh
 from router.home import Home
 from wuu.mesh.v1 import control_pb2, control_pb2_grpc
 
 CONNECT_TIMEOUT = 5.0
-"""Seconds that a command waits for a mesh that has announced itself."""
+"""Seconds that a command waits for a mesh that listens."""
+
+
+_GONE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+"""What the transport says when the other end is no more."""
 
 
 class Session:
     """Calls over the control socket. Failures are `MeshError`."""
 
     def __init__(self, home: Home, control: str) -> None:
-        """Raises `NoMesh` where nobody listens."""
+        """Raises `NoMesh` where nobody listens, and `service_unavailable` where nobody answers."""
         self.home = home
-        self._socket = control
-        if not self.listens:
+        if not _listens(control):
             raise NoMesh(home)
         self._channel = grpc.insecure_channel(f"unix:{control}", options=CHANNEL_OPTIONS)
         try:
             grpc.channel_ready_future(self._channel).result(timeout=CONNECT_TIMEOUT)
         except grpc.FutureTimeoutError:
             self.close()
-            raise NoMesh(home) from None
+            if not _listens(control):
+                raise NoMesh(home) from None  # It went away in the meantime.
+            raise MeshError(
+                "service_unavailable",
+                f"the mesh in {home.root} takes connections and does not answer",
+                remedy="See whether its router is stopped or starved; `kill -9` ends it and all it runs.",
+            ) from None
         self.control: Any = control_pb2_grpc.ControlStub(self._channel)
 
     @classmethod
@@ -55,16 +64,6 @@ class Session:
     def close(self) -> None:
         """Closes the connection."""
         self._channel.close()
-
-    @property
-    def listens(self) -> bool:
-        """Whether the mesh takes connections. What a killed router left behind is a socket that does not."""
-        with closing(socket.socket(socket.AF_UNIX)) as tried:
-            try:
-                tried.connect(self._socket)
-            except OSError:
-                return False
-        return True
 
     def status(self) -> control_pb2.GetStatusResponse:
         """The mesh as it is now."""
@@ -89,20 +88,31 @@ class Session:
         return answer.tools
 
     def ask(self, rpc: Callable[..., Any], request: Any) -> Any:
-        """One call of the control API."""
-        return _asked(lambda: rpc(request))
+        """One call of the control API. Raises `NoMesh` when the mesh goes away before it answers."""
+        try:
+            return rpc(request)
+        except grpc.RpcError as error:
+            status: Any = error
+            if status.code() in _GONE and error_info(status.trailing_metadata()) is None:
+                raise NoMesh(self.home) from None
+            raise from_rpc_error(status) from None
 
     def unary(self, path: str, request: bytes, metadata: Sequence[tuple[str, str]]) -> bytes:
         """One call of a service, in serialized messages."""
         send: Any = self._channel.unary_unary(path)
-        answer: bytes = _asked(lambda: send(request, metadata=tuple(metadata)))
+        try:
+            answer: bytes = send(request, metadata=tuple(metadata))
+        except grpc.RpcError as error:
+            status: Any = error
+            raise from_rpc_error(status) from None
         return answer
 
 
-def _asked(send: Callable[[], Any]) -> Any:
-    try:
-        return send()
-    except grpc.RpcError as error:
-        if isinstance(error, grpc.Call):
-            raise from_rpc_error(error) from None
-        raise MeshError("host_error", str(error)) from None
+def _listens(path: str) -> bool:
+    """Whether somebody takes connections. What a killed router left behind is a socket that nobody does."""
+    with closing(socket.socket(socket.AF_UNIX)) as tried:
+        try:
+            tried.connect(path)
+        except OSError:
+            return False
+    return True

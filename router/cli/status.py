@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
+from router.cli.answer import emit
 from router.cli.exits import explained
 from router.cli.session import Session
-from router.cli.terminal import console, emit, styled, table
+from router.cli.terminal import console, print_table, styled, table
 from wuu.mesh.v1 import control_pb2
 
 
@@ -81,34 +83,41 @@ def _print(answer: control_pb2.GetStatusResponse) -> None:
         )
     )
     out.print(f"home {router.home} · composition {router.composition or 'the product’s own'}", soft_wrap=True)
-    out.print(modules_table(answer))
+    print_table(out, modules_table(answer))
+    for reason in reasons(answer):
+        out.print(reason)
+    if not answer.services:
+        return
     services = table("service", "version", "provider", "selected by")
     for service in answer.services:
         services.add_row(
             f"{service.service}@{service.major}", service.version, service.provider, service.source or "–"
         )
-    if answer.services:
-        out.print()
-        out.print(services)
+    out.print()
+    print_table(out, services)
 
 
 def modules_table(answer: control_pb2.GetStatusResponse) -> Table:
     """The modules, a row each."""
-    rows = table("module", "version", "state", "pid", "memory", "provides", "why")
+    rows = table("module", "version", "state", "pid", "memory")
     for module in answer.modules:
-        why = module.error
-        if module.stray_lines:
-            why = f"{why} {module.stray_lines} stray lines on stdout".strip()
         rows.add_row(
             module.id,
-            module.version,
+            module.version or "–",
             styled(module.state),
             str(module.pid or "–"),
             _mib(module.rss_bytes),
-            ", ".join(module.provides) or "–",
-            why,
         )
     return rows
+
+
+def reasons(answer: control_pb2.GetStatusResponse) -> Iterator[str]:
+    """Why modules do not serve that should, and what is odd about those that do; a line each."""
+    for module in answer.modules:
+        if module.error and module.state != "disabled":
+            yield f"module {module.id} {module.state}: {module.error}"
+        if module.stray_lines:
+            yield f"module {module.id}: {module.stray_lines} lines on stdout were no frames; see its log"
 
 
 def _mib(size: int) -> str:

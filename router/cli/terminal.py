@@ -1,12 +1,7 @@
-"""What a command reads from its terminal, and what it writes there."""
+"""Terminal: lines and tables for people, also where something else stands in its place."""
 
 from __future__ import annotations
 
-import os
-import sys
-from typing import Any
-
-import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -41,26 +36,17 @@ def table(*columns: str) -> Table:
     return made
 
 
+def print_table(out: Console, rows: Table) -> None:
+    """Prints a table; without a terminal, also without the blanks behind a line that a pager would fold."""
+    if out.is_terminal:
+        out.print(rows)
+        return
+    with out.capture() as captured:
+        out.print(rows)
+    for line in captured.get().splitlines():
+        out.print(line.rstrip(), soft_wrap=True)
+
+
 def styled(state: str) -> Text:
     """A state in its colour."""
     return Text(state, STYLES.get(state, ""))
-
-
-def emit(value: Any) -> None:
-    """One JSON value on standard output, laid out."""
-    _write(msgspec.json.format(msgspec.json.encode(value), indent=2))
-
-
-def emit_json(text: bytes) -> None:
-    """JSON text on standard output: laid out for a terminal, byte for byte for anything else."""
-    _write(msgspec.json.format(text, indent=2) if sys.stdout.isatty() else text)
-
-
-def _write(text: bytes) -> None:
-    sys.stdout.buffer.write(text + b"\n")
-    sys.stdout.buffer.flush()
-
-
-def read_argument(argument: str) -> bytes:
-    """A JSON argument, in the bytes that were typed; `-` reads standard input."""
-    return sys.stdin.buffer.read() if argument == "-" else os.fsencode(argument)

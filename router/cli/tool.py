@@ -11,11 +11,11 @@ import msgspec
 import typer
 
 from contract.context import MODULE_KEY, SERVICE_KEY
-from contract.errors import MeshError
-from contract.transcoder import Rejected, check_json, to_json
+from contract.transcoder import to_json
+from router.cli.answer import emit, emit_json
+from router.cli.argument import read_json
 from router.cli.exits import EXIT_ERROR, EXIT_USAGE, explained, fail
 from router.cli.session import Session
-from router.cli.terminal import console, emit, emit_json, read_argument, table
 from wuu.mesh.v1.contributions_pb2 import ExecuteToolRequest, ExecuteToolResponse
 from wuu.mesh.v1.json_pb2 import Json
 
@@ -29,6 +29,8 @@ def show(root: Path | None, *, json: bool) -> None:
     if json:
         emit([{"module": row.module, **msgspec.json.decode(to_json(row.tool))} for row in tools])
         return
+    from router.cli.terminal import console, print_table, table
+
     rows = table("tool", "description", "activity")
     for row in tools:
         activity = row.tool.activity
@@ -42,7 +44,11 @@ def show(root: Path | None, *, json: bool) -> None:
             if holds
         ]
         rows.add_row(f"{row.module}/{row.tool.id}", row.tool.description.strip(), ", ".join(marks) or "–")
-    console().print(rows if tools else "no module contributes a tool")
+    out = console()
+    if tools:
+        print_table(out, rows)
+    else:
+        out.print("no module contributes a tool")
 
 
 def run(root: Path | None, tool: str, arguments: str, *, json: bool) -> None:
@@ -51,7 +57,7 @@ def run(root: Path | None, tool: str, arguments: str, *, json: bool) -> None:
     if not module or not tool_id:
         fail(EXIT_USAGE, f"'{tool}' is not MODULE/TOOL", "`wuu-mesh tool list` shows what there is.")
     with explained(), Session.of(root) as session:
-        response = _execute(session, module, tool_id, read_argument(arguments))
+        response = _execute(session, module, tool_id, read_json(arguments))
         if json:
             emit_json(to_json(response))
         else:
@@ -61,10 +67,6 @@ def run(root: Path | None, tool: str, arguments: str, *, json: bool) -> None:
 
 
 def _execute(session: Session, module: str, tool_id: str, arguments: bytes) -> ExecuteToolResponse:
-    try:
-        check_json(arguments)
-    except Rejected as rejected:
-        raise MeshError("invalid_params", f"the arguments are not JSON: {rejected.rule}") from None
     request = ExecuteToolRequest(
         tool_id=tool_id,
         tool=f"{module}/{tool_id}",

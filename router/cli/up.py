@@ -6,15 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 
-from contract.errors import MeshError
-from router.cli.check import read_or_fail
+from router.cli.composition import read_or_fail
 from router.cli.exits import NoMesh, explained
 from router.cli.launch import Launch
 from router.cli.session import Session
-from router.cli.status import modules_table
+from router.cli.status import modules_table, reasons
 from router.cli.terminal import console
 from router.home import Home
 from wuu.mesh.v1.control_pb2 import Event, GetStatusResponse, ListEventsRequest, ListEventsResponse
@@ -22,7 +21,7 @@ from wuu.mesh.v1.control_pb2 import Event, GetStatusResponse, ListEventsRequest,
 EVENTS_WAIT_MS = 10_000
 
 Happened = Iterator[Sequence[Event]]
-"""What happens, in order, a few events at a time. It ends with the `MeshError` of a router that is gone."""
+"""What happens, in order, a few events at a time. It ends with the `NoMesh` of a router that is gone."""
 
 
 def start(root: Path | None, composition: Path | None, *, detach: bool) -> None:
@@ -33,12 +32,9 @@ def start(root: Path | None, composition: Path | None, *, detach: bool) -> None:
     with explained():
         read_or_fail(path, home)
         launch = Launch(home, path, attached=not detach)
+        running = launch.announced()
         try:
-            session = Session(home, launch.announced().control)
-        except NoMesh:
-            launch.finish()
-        try:
-            with session:
+            with Session(home, running.control) as session:
                 happened = _happened(session)
                 _show_start(session, launch, happened, out)
                 _tell_ready(session.status(), out, detach=detach)
@@ -46,11 +42,8 @@ def start(root: Path | None, composition: Path | None, *, detach: bool) -> None:
                     return
                 for events in happened:
                     _tell(events, launch, out)
-        except MeshError:
-            if session.listens:
-                raise
-        # It is on its way out; its end is what there is to tell.
-        launch.finish()
+        except NoMesh:
+            launch.finish()
 
 
 def _happened(session: Session) -> Happened:
@@ -75,7 +68,8 @@ def _show_start(session: Session, launch: Launch, happened: Happened, out: Conso
 
         def redraw(events: Sequence[Event]) -> None:
             _tell([event for event in events if event.kind == "mesh"], launch, out)
-            live.update(modules_table(session.status()), refresh=True)
+            answer = session.status()
+            live.update(Group(modules_table(answer), *reasons(answer)), refresh=True)
 
         _until_published(happened, redraw)
 

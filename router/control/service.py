@@ -16,13 +16,12 @@ from contract.errors import MeshError, to_status
 from router.composition.graph import Selected
 from router.instances.instance import Instance
 from router.instances.log import latest_log
+from router.names import ROUTER_LOG
+from router.packages.manifest import MODULE_ID
 from wuu.mesh.v1 import control_pb2, control_pb2_grpc
 
 if TYPE_CHECKING:
     from router.mesh import Mesh
-
-ROUTER_LOG = "wuu.router"
-"""The name under which the router's own log is kept."""
 
 MAX_WAIT_MS = 30_000
 DEFAULT_LOG_RANGE = 64 * 1024
@@ -63,10 +62,13 @@ class ControlService(control_pb2_grpc.ControlServicer):
     async def ListEvents(
         self, request: control_pb2.ListEventsRequest, context: Any
     ) -> control_pb2.ListEventsResponse:
-        sequence = int(request.cursor) if request.cursor.isdigit() else 0
+        cursor = request.cursor
+        if cursor and not (cursor.isascii() and cursor.isdigit()):
+            await _abort(context, MeshError("invalid_request", f"'{cursor}' is not a cursor of a response"))
+        sequence = int(cursor or 0)
         events = await self._mesh.events.after(sequence, min(request.wait_ms, MAX_WAIT_MS) / 1000)
-        cursor = events[-1].sequence if events else sequence
-        return control_pb2.ListEventsResponse(events=events, cursor=str(cursor))
+        last = events[-1].sequence if events else sequence
+        return control_pb2.ListEventsResponse(events=events, cursor=str(last))
 
     async def DescribeService(
         self, request: control_pb2.DescribeServiceRequest, context: Any
@@ -99,8 +101,10 @@ class ControlService(control_pb2_grpc.ControlServicer):
 
     async def ReadLog(self, request: control_pb2.ReadLogRequest, context: Any) -> control_pb2.ReadLogResponse:
         module = request.module or ROUTER_LOG
-        if "/" in module or (log := latest_log(self._mesh.home.logs, module)) is None:
-            await _abort(context, MeshError("invalid_request", f"there is no log of a module {module}"))
+        if not MODULE_ID.fullmatch(module) or (log := latest_log(self._mesh.home.logs, module)) is None:
+            remedy = "`wuu-mesh status` lists the modules; one that never ran has no log."
+            unknown = MeshError("invalid_request", f"there is no log of a module {module}", remedy=remedy)
+            await _abort(context, unknown)
             raise AssertionError("abort raises")
         size = min(request.max_bytes or DEFAULT_LOG_RANGE, MAX_LOG_RANGE)
         offset = request.offset if request.offset >= 0 else max(log.stat().st_size + request.offset, 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 
 import grpc
@@ -14,16 +13,14 @@ from router.instances.instance import Instance
 from wuu.mesh.v1 import contributions_pb2
 from wuu.mesh.v1.declaration_pb2 import MethodDescriptor, ServiceDescriptor
 
-DYNAMIC = "/wuu.mesh.v1.Dynamic/Invoke"
-"""The carrier of dynamic services."""
-
 CONTRIBUTIONS = "wuu.mesh.contributions"
 """The service by which a registry reaches what a module contributes."""
 
 KERNEL_SERVICES = frozenset({(CONTRIBUTIONS, 1)})
 """Services that a module may require and that no module provides."""
 
-_CONTRIBUTIONS = describe(contributions_pb2.DESCRIPTOR.services_by_name["Contributions"])
+CONTRIBUTIONS_DESCRIPTOR = describe(contributions_pb2.DESCRIPTOR.services_by_name["Contributions"])
+"""What every module that contributes serves, declared by the kernel in its stead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +61,6 @@ class Generation:
     """By module; every module of the graph's order."""
     state: str = "building"
     """See `GenerationStatus.state`."""
-    created: float = field(default_factory=time.time)
     _routes: dict[tuple[str | None, str, int | None], Route] = field(default_factory=dict)
     _contributions: dict[str, Route] = field(default_factory=dict)
 
@@ -102,7 +98,7 @@ class Generation:
             declaration = instance.declaration
             if declaration is None or not (declaration.tools or declaration.capabilities):
                 raise _refused("method_not_found", f"{module} contributes no tool and no capability")
-            found = self._contributions[module] = route_to(instance, _CONTRIBUTIONS)
+            found = self._contributions[module] = route_to(instance, CONTRIBUTIONS_DESCRIPTOR)
         return found
 
     def _find(self, consumer: str | None, service: str, major: int | None) -> Route:

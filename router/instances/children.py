@@ -79,7 +79,11 @@ class Children:
         ours, theirs = socket.socketpair()
         with theirs:
             process = subprocess.Popen(  # noqa: ASYNC220 (nothing is served yet)
-                [sys.executable, "-I", "-S", guardian.__file__], stdin=theirs.fileno(), process_group=0
+                [sys.executable, "-I", "-S", guardian.__file__],
+                stdin=theirs.fileno(),
+                # The router's standard output is its parent's, who waits for its end.
+                stdout=subprocess.DEVNULL,
+                process_group=0,
             )
         reader, writer = await asyncio.open_unix_connection(sock=ours, limit=1 << 20)
         children = cls(process, reader, writer)
@@ -127,21 +131,32 @@ class Children:
 
     async def _listen(self) -> None:
         loop = asyncio.get_running_loop()
-        while line := await self._reader.readline():
-            message = msgspec.json.decode(line)
-            name = message["child"]
-            match message["op"]:
-                case "spawned":
-                    child = Child(name, message["pid"], loop.create_future())
-                    self._children[name] = child
-                    self._starting.pop(name).set_result(child)
-                case "refused":
-                    self._starting.pop(name).set_exception(OSError(message["error"]))
-                case "exited":
-                    self._children.pop(name).exited.set_result(Exit(message["status"], message["signal"]))
+        # A guardian that was killed with requests unread resets the connection.
+        with suppress(ConnectionError):
+            while line := await self._reader.readline():
+                message = msgspec.json.decode(line)
+                name = message["child"]
+                match message["op"]:
+                    case "spawned":
+                        child = Child(name, message["pid"], loop.create_future())
+                        self._children[name] = child
+                        started = self._starting.pop(name)
+                        if started.cancelled():
+                            # Nobody waits for it any more, so nobody else would end it.
+                            self.kill(child)
+                        else:
+                            started.set_result(child)
+                    case "refused":
+                        started = self._starting.pop(name)
+                        if not started.cancelled():
+                            started.set_exception(OSError(message["error"]))
+                    case "exited":
+                        ended = Exit(message["status"], message["signal"])
+                        self._children.pop(name).exited.set_result(ended)
         self.lost.set()
         for started in self._starting.values():
-            started.set_exception(OSError("the guardian is gone"))
+            if not started.cancelled():
+                started.set_exception(OSError("the guardian is gone"))
         # Their lifelines ended with the guardian, and nobody collects them but the system.
         for child in self._children.values():
             with suppress(ProcessLookupError):

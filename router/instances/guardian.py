@@ -28,6 +28,8 @@ from typing import IO
 PR_SET_CHILD_SUBREAPER = 36
 TERM_GRACE = 0.5
 """Seconds between SIGTERM and SIGKILL when the router is gone."""
+ATTACH_TIMEOUT = 1.0
+"""Seconds that a host may take to make room for one more plugin."""
 
 
 class Guardian:
@@ -49,19 +51,22 @@ class Guardian:
         signal.set_wakeup_fd(wake)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(ignored, signal.SIG_IGN)
-        with selectors.DefaultSelector() as ready:
-            ready.register(self.router, selectors.EVENT_READ)
-            ready.register(woken, selectors.EVENT_READ)
-            serving = True
-            while serving:
-                for key, _ in ready.select():
-                    if key.fileobj is self.router:
-                        serving = self.serve()
-                    else:
-                        os.read(woken, 4096)
-                self.reap()
-        self.end()
+            # Not SIG_IGN: every child would inherit it, and be deaf to the SIGTERM that asks it to end.
+            signal.signal(ignored, lambda *_: None)
+        try:
+            with selectors.DefaultSelector() as ready:
+                ready.register(self.router, selectors.EVENT_READ)
+                ready.register(woken, selectors.EVENT_READ)
+                serving = True
+                while serving:
+                    for key, _ in ready.select():
+                        if key.fileobj is self.router:
+                            serving = self.serve()
+                        else:
+                            os.read(woken, 4096)
+                    self.reap()
+        finally:
+            self.end()
 
     def serve(self) -> bool:
         """Carries out what the router asks; False once the router is gone."""
@@ -103,6 +108,8 @@ class Guardian:
             return
         if role == "host":
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            # A host that does not read may fill its socket; it must not keep the guardian from the others.
+            ours.settimeout(ATTACH_TIMEOUT)
             inherited = (theirs.fileno(),)
             line = json.dumps({"version": 1, "attach_fd": theirs.fileno()})
         try:
@@ -118,6 +125,8 @@ class Guardian:
                 bufsize=0,
             )
         except (OSError, ValueError) as failure:
+            if role == "host":
+                ours.close()
             self.tell(op="refused", child=child, error=str(failure))
             return
         finally:
@@ -215,6 +224,7 @@ class Guardian:
                 except ProcessLookupError:
                     pass  # It ended by itself.
             self.reap()
+            time.sleep(0.001)
 
     def orphans(self) -> list[int]:
         """Our children, zombies included."""

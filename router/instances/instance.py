@@ -35,9 +35,12 @@ class Instance:
     package: Package
     socket: Path
     log: Path
-    incarnation: str = field(default_factory=lambda: secrets.token_hex(8))
+    incarnation: str
+    """16 hex digits; the first 8 name its socket."""
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    """What it names itself by to the router."""
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+    """What signs the contexts that it accepts."""
     state: str = "starting"
     """See `ModuleStatus.state`."""
     phase: Phase = Phase.PHASE_PREPARATION
@@ -48,6 +51,7 @@ class Instance:
     generation: Generation | None = None
     """The newest generation that has it: where its calls outside any execution go."""
     child: Child | None = None
+    """Its process; None before the spawn, and where the spawn failed."""
     failure: MeshError | None = None
     """Why it cannot be called; None while it can."""
     executions: set[Execution] = field(default_factory=set)
@@ -55,9 +59,11 @@ class Instance:
     outside: int = 0
     """How many of them count against `max_in_flight`: descendants of its own do not."""
     stray_lines: int = 0
+    """See `ModuleStatus.stray_lines`, and so the next two."""
     last_stray_line: str = ""
-    started_at: float = field(default_factory=time.monotonic)
     start_ms: int = 0
+    started_at: float = field(default_factory=time.monotonic)
+    """In the clock of `time.monotonic()`, seconds."""
     channel: grpc.aio.Channel = field(init=False)
 
     def __post_init__(self) -> None:
@@ -120,8 +126,11 @@ class Instance:
         said = tail(self.log)
         return f"; it last said: {said}" if said else ""
 
-    async def obituary(self) -> MeshError:
-        """Why a call that was sent got no answer: how the process ended and what it said last."""
+    async def obituary(self, transport: str) -> MeshError:
+        """Why a call that was sent got no answer: how the process ended and what it said last.
+
+        `transport` is what gRPC says; it stands for a process that lives on.
+        """
         if self.child is not None and not self.child.exited.done():
             await asyncio.wait([self.child.exited], timeout=OBITUARY_WAIT)
         if self.child is not None and self.child.exited.done():
@@ -129,5 +138,5 @@ class Instance:
         elif self.failure is not None:
             ended = self.failure.message
         else:
-            ended = f"{self.module} closed the connection"
+            ended = f"{self.module} cannot be reached: {transport}"
         return MeshError("service_unavailable", ended, outcome="unknown")

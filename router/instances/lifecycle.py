@@ -9,8 +9,8 @@ import grpc
 from google.protobuf.message import DecodeError, Message
 
 from contract.context import CONTEXT_KEY, ROUTER, CallContext, sign
-from contract.declaration import LIFECYCLE_VERSION, check_declaration
-from contract.errors import MeshError, from_rpc_error
+from contract.declaration import LIFECYCLE_SERVICE, LIFECYCLE_VERSION, check_declaration
+from contract.errors import MeshError, error_info, from_rpc_error
 from contract.transport import unary
 from router.instances.instance import Instance
 from wuu.mesh.v1.lifecycle_pb2 import (
@@ -94,7 +94,7 @@ async def _call(instance: Instance, request: Message, timeout: float) -> bytes:
         caller=ROUTER,
         generation=instance.generation.id if instance.generation else "",
         phase=instance.phase,
-        service="wuu.mesh.lifecycle@2",
+        service=LIFECYCLE_SERVICE,
         method=method,
         deadline_unix_ms=round((now + timeout) * 1000),
         expires_unix_ms=round((now + timeout) * 1000),
@@ -106,13 +106,18 @@ async def _call(instance: Instance, request: Message, timeout: float) -> bytes:
             instance.channel, path, request.SerializeToString(), ((CONTEXT_KEY, signed),), timeout
         )
     except grpc.aio.AioRpcError as error:
+        raise await _failure(instance, error, method, timeout) from None
+
+
+async def _failure(instance: Instance, error: grpc.aio.AioRpcError, method: str, timeout: float) -> MeshError:
+    answered = from_rpc_error(error)
+    if error_info(tuple(error.trailing_metadata() or ())) is None:
         if error.code() == grpc.StatusCode.UNAVAILABLE:
-            raise await instance.obituary() from None
+            return await instance.obituary(answered.message)
         if error.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
-            raise MeshError(
+            return MeshError(
                 "deadline_exceeded",
                 f"{instance.module} did not answer {method} within {timeout:g} s{instance.last_words()}",
                 remedy="Raise runtime.timeout in its manifest, or see `wuu-mesh logs`.",
-            ) from None
-        answered = from_rpc_error(error)
-        raise MeshError(answered.code, f"{method}: {answered.message}", **answered.details) from None
+            )
+    return answered.saying(f"{method}: {answered.message}")

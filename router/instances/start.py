@@ -7,32 +7,38 @@ import os
 import secrets
 import signal
 import sys
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import grpc
 import msgspec
+from google.protobuf.message import DecodeError
 from grpc_health.v1 import health_pb2
 
+from contract.context import Phase
 from contract.errors import MeshError
 from contract.handshake import Attach
 from router.home import Home
+from router.instances import lifecycle
 from router.instances.children import Child, Children, Spawn
 from router.instances.instance import Instance
 from router.instances.log import new_log
+from router.names import BRIDGE
 from router.packages.manifest import BadPackage
 from router.packages.package import Package
 
 ENVIRONMENT = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER")
 """What every child inherits; the manifest names what it needs beside."""
 
-BRIDGE = "wuu.bridge"
-"""The name under which the bridge is logged. It is a host of instances, not a module."""
-
 EXIT_GRACE = 0.5
 """Seconds that a process has to exit once its lifeline ended, and again once it got SIGTERM."""
+
+HEALTH_POLL = 0.05
+"""Seconds between looks at an instance that listens and does not serve yet."""
 
 _HEALTH = "/grpc.health.v1.Health/Check"
 
@@ -67,43 +73,57 @@ class Starter:
         """
         instance.child = await self._spawn(instance, timeout)
         healthy = asyncio.create_task(_serving(instance, timeout))
-        await asyncio.wait((healthy, instance.child.exited), return_when=asyncio.FIRST_COMPLETED)
-        if not healthy.done():
+        try:
+            await asyncio.wait((healthy, instance.child.exited), return_when=asyncio.FIRST_COMPLETED)
+            if not healthy.done():
+                ended = instance.child.exited.result()
+                raise MeshError(
+                    "service_unavailable",
+                    f"{instance.module} {ended} before it listened{instance.last_words()}",
+                )
+            healthy.result()
+        finally:
             healthy.cancel()
-            ended = instance.child.exited.result()
-            raise MeshError(
-                "service_unavailable",
-                f"{instance.module} {ended} before it listened{instance.last_words()}",
-            )
-        await healthy
 
-    async def stop(self, instance: Instance) -> bool:
-        """Ends the process: lifeline, then SIGTERM, then SIGKILL. False when it had to be killed."""
+    async def stop(self, instance: Instance, within: float) -> MeshError | None:
+        """Shuts the instance down and ends its process group, in about `within` seconds.
+
+        Shutdown comes first, where the instance has answered initialize; then its lifeline ends, then comes
+        SIGTERM, then SIGKILL. Returns why its cleanup is unconfirmed; None where it is not.
+        """
+        instance.phase = Phase.PHASE_CLEANUP
         child = instance.child
-        if child is None:
-            return True
-        self.children.close(child)
-        willing = await _exits(child, EXIT_GRACE)
-        if not willing:
-            self.children.kill(child, signal.SIGTERM)
-            willing = await _exits(child, EXIT_GRACE)
-        if not willing:
-            self.children.kill(child)
-            await child.exited
+        unconfirmed = None
+        if child is not None and not child.exited.done():
+            if instance.declaration is not None:
+                try:
+                    await lifecycle.shutdown(instance, min(lifecycle.SHUTDOWN_TIMEOUT, within / 2))
+                except MeshError as error:
+                    unconfirmed = error
+            await self._end(child, min(EXIT_GRACE, within / 4))
         self._hosted.discard(instance)
         await instance.channel.close()
         instance.socket.unlink(missing_ok=True)
-        return willing
+        return unconfirmed
 
     async def stop_bridge(self) -> None:
         """Ends the bridge, once no instance needs it."""
         if self._bridge is None:
             return
-        child = await asyncio.shield(self._bridge)
+        # One that could not be started has nothing to end.
+        with suppress(OSError):
+            await self._end(await asyncio.shield(self._bridge), EXIT_GRACE)
+
+    async def _end(self, child: Child, grace: float) -> None:
+        """Ends a process: its lifeline, `grace` seconds later SIGTERM, and after as many again SIGKILL."""
         self.children.close(child)
-        if not await _exits(child, EXIT_GRACE * 2):
-            self.children.kill(child)
-            await child.exited
+        if await _exits(child, grace):
+            return
+        self.children.kill(child, signal.SIGTERM)
+        if await _exits(child, grace):
+            return
+        self.children.kill(child)
+        await child.exited
 
     async def _spawn(self, instance: Instance, timeout: float) -> Child:
         package = instance.package
@@ -153,16 +173,21 @@ class Starter:
 
     async def _start_bridge(self) -> Child:
         incarnation = secrets.token_hex(8)
-        child = await self.children.spawn(
-            Spawn(
-                name=f"{BRIDGE}@{incarnation}",
-                role="host",
-                argv=[sys.executable, "-P", "-m", "bridge_jsonl"],
-                cwd=self.home.root,
-                env=environment(os.environ, ()),
-                log=new_log(self.home.logs, BRIDGE, incarnation),
+        try:
+            child = await self.children.spawn(
+                Spawn(
+                    name=f"{BRIDGE}@{incarnation}",
+                    role="host",
+                    argv=[sys.executable, "-P", "-m", "bridge_jsonl"],
+                    cwd=self.home.root,
+                    env=environment(os.environ, ()),
+                    log=new_log(self.home.logs, BRIDGE, incarnation),
+                )
             )
-        )
+        except OSError as failure:
+            # The next plugin tries anew.
+            self._bridge = None
+            raise OSError(f"the bridge does not start: {failure}") from None
         child.exited.add_done_callback(lambda _: self._bridge_is_gone())
         return child
 
@@ -186,25 +211,45 @@ def environment(inherited: Mapping[str, str], named: tuple[str, ...]) -> dict[st
 
 
 async def _serving(instance: Instance, timeout: float) -> None:
-    request = health_pb2.HealthCheckRequest().SerializeToString()
+    """Returns once the instance reports SERVING."""
+    deadline = time.monotonic() + timeout
+    while (answer := await _health(instance, deadline - time.monotonic())) != "SERVING":
+        if answer == grpc.StatusCode.UNIMPLEMENTED.name:
+            raise MeshError(
+                "protocol_violation",
+                f"{instance.module} does not serve {_HEALTH}{instance.last_words()}",
+                remedy="Serve grpc.health.v1.Health and report SERVING for the empty service name.",
+            )
+        if time.monotonic() + HEALTH_POLL >= deadline:
+            late = answer == grpc.StatusCode.DEADLINE_EXCEEDED.name
+            did = "did not listen on its socket" if late else f"reported {answer}, not SERVING,"
+            raise MeshError(
+                "deadline_exceeded",
+                f"{instance.module} {did} within {timeout:g} s{instance.last_words()}",
+                remedy="Let it listen on the socket that the handshake names, or raise runtime.timeout.",
+            )
+        await asyncio.sleep(HEALTH_POLL)
+
+
+async def _health(instance: Instance, timeout: float) -> str:
+    """What the instance reports of itself, or the gRPC status with which it does not."""
     check: Any = instance.channel.unary_stream(_HEALTH)
-    call = check(request, timeout=timeout, wait_for_ready=True)
+    call = check(
+        health_pb2.HealthCheckRequest().SerializeToString(), timeout=max(timeout, 0.0), wait_for_ready=True
+    )
     try:
         response = await call.read()
+        if response is grpc.aio.EOF:
+            return "nothing"
+        status = health_pb2.HealthCheckResponse.FromString(response).status
+        return health_pb2.HealthCheckResponse.ServingStatus.Name(status)
     except grpc.aio.AioRpcError as error:
-        raise MeshError(
-            "deadline_exceeded",
-            f"{instance.module} did not listen on its socket within {timeout:g} s ({error.code().name})"
-            f"{instance.last_words()}",
-            remedy="Let it listen on the socket that the handshake names, or raise runtime.timeout.",
-        ) from None
+        return error.code().name
+    except (DecodeError, ValueError):
+        return "no grpc.health.v1.HealthCheckResponse"
     finally:
         if not call.done():
             call.cancel()
-    status = health_pb2.HealthCheckResponse.FromString(response).status
-    if status != health_pb2.HealthCheckResponse.SERVING:
-        name = health_pb2.HealthCheckResponse.ServingStatus.Name(status)
-        raise MeshError("service_unavailable", f"{instance.module} reports {name}{instance.last_words()}")
 
 
 async def _exits(child: Child, within: float) -> bool:

@@ -18,6 +18,7 @@ import semver
 
 from contract.context import OPERATOR, ROUTER
 from router.composition.position import Located, Malformed, locate
+from router.names import BRIDGE, ROUTER_LOG
 
 MANIFEST = "plugin.json"
 """The name of the file that makes a directory a package."""
@@ -133,6 +134,9 @@ def _broken_rules(located: Located, manifest: Manifest) -> Iterator[tuple[str, s
     if manifest.id in (OPERATOR, ROUTER):
         # A module of that name would pass for the operator or the router in every signed context.
         yield "/id", f"'{manifest.id}' is a caller of the mesh itself"
+    if manifest.id in (BRIDGE, ROUTER_LOG):
+        # Its logs would push out those of the bridge or the router.
+        yield "/id", f"'{manifest.id}' is a part of the mesh itself"
     if not semver.Version.is_valid(manifest.version):
         yield "/version", f"'{manifest.version}' is not a SemVer version"
     runtime = manifest.runtime

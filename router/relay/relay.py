@@ -14,9 +14,10 @@ from typing import Any
 import grpc
 
 from contract.context import CONTEXT_KEY
-from contract.errors import MeshError, WireStatus, to_status
+from contract.errors import MeshError, Outcome, WireStatus, to_status
 from contract.transport import MESSAGE_LIMIT
 from router.admission.admission import Admission, Admitted, Envelope
+from router.instances.instance import Instance
 from router.relay.status import passed, provider_status
 from wuu.mesh.v1.declaration_pb2 import Shape
 
@@ -58,26 +59,24 @@ class Relay:
         if send is None:
             send = route.calls[path] = route.instance.channel.unary_stream(path)
         call = None
-        status: WireStatus | None = None
         try:
-            _check_size(request)
-            call = send(request, metadata=((CONTEXT_KEY, admitted.context), *envelope.forwarded))
-            response = await call.read()
-            if response is not grpc.aio.EOF:
+            try:
+                _check_size(request, outcome="not_dispatched")
+                call = send(request, metadata=((CONTEXT_KEY, admitted.context), *envelope.forwarded))
+                response: Any = await call.read()
                 # The end of the stream carries the status.
-                await call.read()
-                _check_size(response)  # type: ignore[arg-type]
+                if response is grpc.aio.EOF or await call.read() is not grpc.aio.EOF:
+                    raise _not_one(route.instance, none=response is grpc.aio.EOF)
+                _check_size(response, outcome="unknown")
                 await _pass_initial(call, context)
                 await _pass_trailing(call, context)
-                return response  # type: ignore[return-value]
-            status = to_status(
-                MeshError("protocol_violation", f"{route.instance.module} answered without a message")
-            )
-        except MeshError as error:
-            status = to_status(error)
-        except grpc.aio.AioRpcError as error:
-            status = await provider_status(error, route.instance)
+                return response  # type: ignore[no-any-return]
+            except MeshError as error:
+                status = to_status(error)
+            except grpc.aio.AioRpcError as error:
+                status = await provider_status(error, route.instance)
         except asyncio.CancelledError:
+            # Of the call, or of the wait for how its provider ended.
             status = _cancelled(admitted)
         finally:
             self._executions.end(execution)
@@ -101,16 +100,18 @@ class Relay:
         sending = asyncio.create_task(_send(context, call, admitted))
         status: WireStatus | None = None
         try:
-            await _pass_initial(call, context)
-            while (response := await call.read()) is not grpc.aio.EOF:
-                _check_size(response)
-                await context.write(response)
-            await _pass_trailing(call, context)
-        except MeshError as error:
-            status = to_status(error)
-        except grpc.aio.AioRpcError as error:
-            status = await provider_status(error, instance)
+            try:
+                await _pass_initial(call, context)
+                while (response := await call.read()) is not grpc.aio.EOF:
+                    _check_size(response, outcome="unknown")
+                    await context.write(response)
+                await _pass_trailing(call, context)
+            except MeshError as error:
+                status = to_status(error)
+            except grpc.aio.AioRpcError as error:
+                status = await provider_status(error, instance)
         except asyncio.CancelledError:
+            # Of the call, or of the wait for how its provider ended.
             status = _cancelled(admitted)
         finally:
             self._executions.end(admitted.execution)
@@ -126,7 +127,7 @@ async def _send(context: Context, call: Any, admitted: Admitted) -> None:
     """Passes the caller's messages on. What ends the call early is told by its responses."""
     try:
         while (request := await context.read()) is not grpc.aio.EOF:
-            _check_size(request)
+            _check_size(request, outcome="unknown")
             await call.write(request)
         await call.done_writing()
     except MeshError as too_large:
@@ -135,9 +136,16 @@ async def _send(context: Context, call: Any, admitted: Admitted) -> None:
         return
 
 
-def _check_size(message: bytes) -> None:
+def _check_size(message: bytes, *, outcome: Outcome) -> None:
     if len(message) > MESSAGE_LIMIT:
-        raise MeshError("limit_exceeded", f"a message of {len(message)} bytes passes {MESSAGE_LIMIT} bytes")
+        size = f"a message of {len(message)} bytes passes {MESSAGE_LIMIT} bytes"
+        raise MeshError("limit_exceeded", size, outcome=outcome)
+
+
+def _not_one(instance: Instance, *, none: bool) -> MeshError:
+    """A provider's answer to a unary call that is not one message."""
+    answer = "without a message" if none else "with more than one message"
+    return MeshError("protocol_violation", f"{instance.module} answered {answer}", outcome="unknown")
 
 
 async def _pass_initial(call: Any, context: Context) -> None:

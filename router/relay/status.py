@@ -30,16 +30,15 @@ async def _status(error: grpc.aio.AioRpcError, trailers: Metadata, instance: Ins
     if info is None:
         return await _without_info(error, message, instance)
     if info.domain == KERNEL:
-        return to_status(
-            MeshError("host_error", f"{instance.module} claimed the kernel's {info.reason}: {message}")
-        )
+        claimed = f"{instance.module} claimed the kernel's {info.reason}: {message}"
+        return to_status(MeshError("host_error", claimed, outcome="unknown"))
     details = next((value for key, value in trailers if key == DETAILS_KEY), b"")
     return WireStatus(error.code(), message, details if isinstance(details, bytes) else b"")
 
 
 async def _without_info(error: grpc.aio.AioRpcError, message: str, instance: Instance) -> WireStatus:
     if error.code() == grpc.StatusCode.UNAVAILABLE:
-        return to_status(await instance.obituary())
+        return to_status(await instance.obituary(message))
     code = transport_code(error.code(), message)
     stated = to_status(
         MeshError(code, f"{instance.module}: {message or error.code().name}", outcome="unknown")

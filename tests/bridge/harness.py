@@ -276,7 +276,10 @@ class Instance:
     async def end(self) -> None:
         """Ends the process group and the connection."""
         if self.process.returncode is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
+            try:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # It ended by itself a moment ago.
         await self.process.wait()
         await self.channel.close()
 
@@ -317,6 +320,7 @@ class Instance:
             f"/wuu.mesh.v1.Lifecycle/{rpc}",
             request.SerializeToString(),
             service="wuu.mesh.lifecycle@2",
+            method="service-changed" if rpc == "ServiceChanged" else rpc.lower(),
             caller=ROUTER,
         )
 
@@ -356,6 +360,7 @@ class Instance:
     async def tool(self, request: ExecuteToolRequest, **context: Any) -> ExecuteToolResponse:
         """Executes a tool."""
         path = "/wuu.mesh.v1.Contributions/ExecuteTool"
+        context = {"service": "wuu.mesh.contributions@1", "method": "execute-tool", **context}
         return ExecuteToolResponse.FromString(await self.call(path, request.SerializeToString(), **context))
 
     async def capability(self, do: str, capability: str = "test.capability", **order: Any) -> Any:
@@ -366,7 +371,8 @@ class Instance:
             output=Json(utf8=b'{"so":"far"}'),
         )
         path = "/wuu.mesh.v1.Contributions/InvokeCapability"
-        response = await self.call(path, request.SerializeToString(), service="wuu.mesh.contributions@1")
+        made_for: dict[str, Any] = {"service": "wuu.mesh.contributions@1", "method": "invoke-capability"}
+        response = await self.call(path, request.SerializeToString(), **made_for)
         return json.loads(InvokeCapabilityResponse.FromString(response).output.utf8)
 
     async def call(self, path: str, request: bytes, *, timeout: float = PATIENCE, **context: Any) -> bytes:

@@ -187,10 +187,16 @@ def test_a_frame_is_one_line_and_says_what_it_was_given(
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "replace")
     line = frames.result("plugin-1", text)
     assert line.endswith(b"\n")
-    # Every line end that any reader of lines knows: Node's readline ends one at U+2028 as well.
-    body = line.decode()[:-1]
-    assert not any(end in body for end in "\n\r\u2028\u2029")
+    assert line.count(b"\n") == 1
+    assert b"\r" not in line
     assert json.loads(line) == {"id": "plugin-1", "result": json.loads(text)}
+
+
+def test_a_frame_is_one_line_for_readers_that_know_more_line_ends_than_we_do() -> None:
+    text = '{"a\u2028b":"\u2029"}'
+    line = frames.request("1", "m", frames.spliced(text.encode()))
+    assert line == b'{"id":"1","method":"m","params":{"a\\u2028b":"\\u2029"}}\n'
+    assert json.loads(line)["params"] == json.loads(text)
 
 
 def test_json_in_a_frame_keeps_its_bytes_but_for_line_ends() -> None:

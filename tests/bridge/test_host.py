@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import select
 import signal
 import socket
 import sys
@@ -18,7 +19,7 @@ import pytest
 
 from contract.handshake import Attach
 from tests.bridge.conftest import Start
-from tests.bridge.harness import PLUGINS, Bridge, Instance, Router, code
+from tests.bridge.harness import PATIENCE, PLUGINS, Bridge, Instance, Router, code
 
 
 async def test_each_plugin_is_an_instance_of_its_own(attach: Start, router: Router) -> None:
@@ -58,6 +59,12 @@ def pipes(count: int) -> Iterator[list[tuple[int, int]]]:
             os.close(read)
 
 
+def ended(read: int) -> bool:
+    """Whether a pipe ends, in time."""
+    ready, _, _ = select.select([read], [], [], PATIENCE)
+    return bool(ready) and os.read(read, 1) == b""
+
+
 def message(instance: Instance, log: str) -> bytes:
     """What the guardian sends with a plugin's descriptors."""
     return msgspec.json.encode(
@@ -92,7 +99,7 @@ async def test_what_cannot_be_attached_is_logged_and_closed(
         for end in ends:
             os.close(end)
         # The pipes end when the bridge has closed what it was sent.
-        await asyncio.gather(*(asyncio.to_thread(os.read, read, 1) for read, _ in made))
+        assert all([await asyncio.to_thread(ended, read) for read, _ in made])
     # Messages are taken in their order, so the bridge has seen the bad one once it serves the next.
     await attach()
     [line] = bridge.log.read_text().removeprefix(before).splitlines()
@@ -115,7 +122,7 @@ async def test_an_instance_that_cannot_start_is_logged_and_closed(
         socket.send_fds(bridge.socket, [message(instance, log)], [ours_in, stdout])
         for descriptor in (ours_in, stdout):
             os.close(descriptor)
-        assert await asyncio.to_thread(os.read, plugin_stdin, 1) == b""
+        assert await asyncio.to_thread(ended, plugin_stdin)
         os.close(plugin_stdout)
     await attach()
     said = bridge.log.read_text().removeprefix(before)
@@ -167,6 +174,9 @@ async def test_a_router_that_is_gone_does_not_break_the_bridge(directory: Path, 
     assert answer["error"]["code"] == "service_unavailable"
     assert await instance.run("pid") == instance.process.pid
     await instance.end()
+    assert await own_bridge.stop() == 0
+    assert "report lost" in own_bridge.log.read_text()
+    assert "Traceback" not in own_bridge.log.read_text()
 
 
 async def test_the_program_says_that_the_router_starts_it() -> None:

@@ -38,6 +38,9 @@ async def test_lines_arrive_whole_and_in_order(pipe: tuple[int, int]) -> None:
         outbox.put(line)
     text = b"".join(lines)
     assert await drain(read, len(text)) == text
+    outbox.put(b"last")
+    assert await drain(read, 4) == b"last"
+    assert not asyncio.get_running_loop().remove_writer(write), "the loop is still asked to write"
     outbox.close()
 
 

@@ -29,12 +29,15 @@ class Reports(Mesh):
     def __init__(self) -> None:
         self.failures: list[Failure | None] = []
         self.strays: list[int] = []
+        self.listening = asyncio.Event()
+        self.listening.set()
 
     async def report(
         self, *, stray_lines: int = 0, last_stray_line: str = "", failure: Failure | None = None
     ) -> None:
         self.strays.append(stray_lines)
         self.failures.append(failure)
+        await self.listening.wait()
 
 
 class Process:
@@ -122,6 +125,7 @@ async def test_a_request_that_was_given_up_leaves_nothing(process: Process) -> N
     assert (await process.read())["id"] == "2"
     process.write({"id": "2", "result": "in time"})
     assert bytes(await asked) == b'"in time"'
+    assert process.peer._asked == {}
 
 
 async def test_nothing_is_begun_for_a_plugin_that_does_not_read(process: Process) -> None:
@@ -129,7 +133,7 @@ async def test_nothing_is_begun_for_a_plugin_that_does_not_read(process: Process
     blocked = [asyncio.create_task(process.peer.request("big", "x" * (ROOM // 2))) for _ in range(3)]
     await turn()
     with pytest.raises(MeshError) as refused:
-        await process.peer.request("another")
+        await asyncio.wait_for(process.peer.request("another"), 30)
     assert refused.value.code == "admission_full"
     process.write({"id": "own-1", "method": "m"})
     await turn()
@@ -189,6 +193,38 @@ async def test_the_first_failure_stands_and_is_reported_once(process: Process) -
             await again
     await turn()
     assert [failure.code for failure in process.router.failures if failure] == ["deadline_exceeded"]
+
+
+async def test_reports_are_coalesced_while_one_is_under_way(process: Process) -> None:
+    process.router.listening.clear()
+    for _ in range(5):
+        os.write(process.stdout, b"stray\n")
+        await turn()
+    assert process.router.strays == [1]
+    process.router.listening.set()
+    await turn()
+    assert process.router.strays == [1, 5]
+
+
+async def test_what_was_read_before_the_end_is_not_served_after_it(process: Process) -> None:
+    process.write(*({"id": f"own-{n}", "method": "m"} for n in range(OPEN_REQUESTS + 10)))
+    await process.busy.wait()
+    process.peer.close()
+    await turn()
+    assert len(process.served) == OPEN_REQUESTS
+
+
+async def test_a_failed_plugin_is_not_served(process: Process) -> None:
+    flood = "stray\n" * 300 + '{"id":"own-1","method":"m"}\n'
+    os.write(process.stdout, flood.encode())
+    with pytest.raises(MeshError, match="protocol_violation"):
+        await process.peer.request("one")
+    process.write({"id": "own-2", "method": "m"})
+    process.end()
+    await asyncio.wait_for(process.peer.gone.wait(), 30)
+    await turn()
+    assert process.served == []
+    assert process.router.strays[-1] == 257
 
 
 async def test_what_breaks_while_serving_is_answered(process: Process) -> None:

@@ -113,12 +113,6 @@ async def test_a_mebibyte_of_stray_lines_fails_the_plugin(probe: Instance, route
     await router.until(lambda: router.report(probe).failure.code == "protocol_violation")
 
 
-async def test_reports_are_coalesced_while_one_is_under_way(probe: Instance, router: Router) -> None:
-    assert await probe.run("say", text="stray\n" * 200 + answer("1")) == 1
-    await router.until(lambda: router.report(probe).stray_lines == 200)
-    assert len(router.reports[probe.handshake.token]) < 20
-
-
 async def test_a_failed_plugin_is_read_on_until_it_is_gone(attach: Start, router: Router) -> None:
     instance = await (await attach()).up()
     with pytest.raises(grpc.aio.AioRpcError):

@@ -57,10 +57,10 @@ def _values(field: FieldDescriptor, depth: int) -> st.SearchStrategy[Any] | None
     message = field.message_type
     if message is not None and message.GetOptions().map_entry:
         values = _single(message.fields_by_name["value"], options, depth)
-        return values and st.dictionaries(st.text(max_size=5), values, max_size=3)
+        return None if values is None else st.dictionaries(st.text(max_size=5), values, max_size=3)
     single = _single(field, options, depth)
-    if field.is_repeated:
-        return single and st.lists(single, max_size=3)
+    if field.is_repeated and single is not None:
+        return st.lists(single, max_size=3)
     return single
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
+
 import pytest
-from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message_factory import GetMessageClass
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,10 +19,8 @@ from tests.contract.messages import messages
 from tests.contract.schema import TAKE
 from wuu.mesh.v1.declaration_pb2 import Declaration
 
-DOCUMENTS = own_contracts().contract("state.documents", 1)
-assert DOCUMENTS is not None
-CONTRIBUTIONS = own_contracts().contract("wuu.mesh.contributions", 1)
-assert CONTRIBUTIONS is not None
+DOCUMENTS = own_contracts().grpc_service("wuu.state.documents.v1.Documents")
+CONTRIBUTIONS = own_contracts().grpc_service("wuu.mesh.v1.Contributions")
 
 RPCS = [*DOCUMENTS.methods, *CONTRIBUTIONS.methods, TAKE]
 
@@ -53,27 +53,26 @@ def test_what_is_no_request_is_refused_by_its_code(rpc: MethodDescriptor, params
 
 
 def test_a_documents_value_keeps_its_bytes() -> None:
-    read = DOCUMENTS.methods_by_name["Commit"]
+    commit = DOCUMENTS.methods_by_name["Commit"]
     value = b'{ "b":1.0,\n"a":1e2, "a":12345678901234567890 }'
     params = (
         b'{"id":"t","expected_revision":"0","writes":[{"namespace":"n","key":"k","value":' + value + b"}]}"
     )
-    assert value in request_to_json(read, request_from_json(read, params))
+    assert value in request_to_json(commit, request_from_json(commit, params))
 
 
 @pytest.mark.parametrize("service", [DOCUMENTS, CONTRIBUTIONS], ids=lambda service: service.name)
-def test_what_a_contract_declares_satisfies_the_rules_of_declarations(service: object) -> None:
-    check_declaration(Declaration(provided_services=[describe(service)]))  # type: ignore[arg-type]
+def test_what_a_contract_declares_satisfies_the_rules_of_declarations(service: ServiceDescriptor) -> None:
+    check_declaration(Declaration(provided_services=[describe(service)]))
 
 
 def test_a_service_that_no_proto_has_is_dynamic() -> None:
+    assert own_contracts().contract("state.documents", 1) is not None
     assert own_contracts().contract("state.documents", 2) is None
     assert own_contracts().contract("example.notes", 1) is None
 
 
 def test_the_lock_has_a_line_for_every_method_and_its_flags() -> None:
-    from importlib.resources import files
-
     lines = lock(files("wuu").joinpath("descriptors.binpb").read_bytes())
     prefix = "state.documents@1.0.0"
     path = "/wuu.state.documents.v1.Documents"
@@ -81,3 +80,8 @@ def test_the_lock_has_a_line_for_every_method_and_its_flags() -> None:
     assert f"{prefix} commit {path}/Commit journaled" in lines
     assert f"{prefix} release-inspection {path}/ReleaseInspection cleanup optional" in lines
     assert len([line for line in lines if line.startswith(prefix)]) == len(DOCUMENTS.methods)
+
+
+def test_an_enum_that_was_not_given_is_left_out() -> None:
+    """Its zero value has no spelling, and an empty string would be read by nobody."""
+    assert b"mode" not in response_to_json(DOCUMENTS.methods_by_name["Authority"], b"")

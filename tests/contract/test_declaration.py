@@ -95,6 +95,10 @@ def test_what_is_not_a_service_name_is_refused(name: str) -> None:
         parse_service(name)
 
 
+def typed(*methods: MethodDescriptor) -> ServiceDescriptor:
+    return ServiceDescriptor(name="a.b", version="1.0.0", grpc_service="a.B", methods=methods)
+
+
 BROKEN: dict[str, tuple[str, Callable[[], Declaration]]] = {
     "a name in capitals": ("provided_services[0].name", lambda: Declaration(provided_services=[provided("A.b")])),
     "a name of one part": ("provided_services[0].name", lambda: Declaration(provided_services=[provided("a")])),
@@ -104,6 +108,8 @@ BROKEN: dict[str, tuple[str, Callable[[], Declaration]]] = {
     "a method twice": ("provided_services[0].methods[1].name", lambda: Declaration(provided_services=[provided("a.b", "1.0.0", method(), method())])),
     "a method with a space": ("provided_services[0].methods[0].name", lambda: Declaration(provided_services=[provided("a.b", "1.0.0", method("a b"))])),
     "an inline schema": ("provided_services[0].methods[0].input_schema", lambda: Declaration(provided_services=[provided("a.b", "1.0.0", method(input_schema="{}"))])),
+    "a typed method without an rpc": ("provided_services[0].methods[0].rpc", lambda: Declaration(provided_services=[typed(method())])),
+    "an rpc of two methods": ("provided_services[0].methods[1].rpc", lambda: Declaration(provided_services=[typed(method("a", rpc="A"), method("b", rpc="A"))])),
     "a service twice": ("provided_services[1]", lambda: Declaration(provided_services=[provided("a.b", "1.0.0"), provided("a.b", "1.2.0")])),
     "a requirement without a major": ("required_services[0].major_version", lambda: Declaration(required_services=[ServiceRequirement(name="a.b")])),
     "a requirement twice": ("required_services[1]", lambda: Declaration(required_services=[ServiceRequirement(name="a.b", major=1)] * 2)),

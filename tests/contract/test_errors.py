@@ -7,6 +7,7 @@ from pathlib import Path
 
 import grpc
 import pytest
+from google.rpc import error_details_pb2, status_pb2
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,6 +76,36 @@ def test_clipped_text_is_the_beginning_and_never_half_a_character(text: str, lim
     clipped = clip(text, limit)
     assert len(clipped.encode()) <= limit
     assert text.startswith(clipped.removesuffix("…")) or clipped == text
+
+
+def stated(*infos: error_details_pb2.ErrorInfo) -> grpc.aio.AioRpcError:
+    """A status with these, as a provider in another language may make it."""
+    status = status_pb2.Status()
+    for info in infos:
+        status.details.add().Pack(info)
+    trailers = grpc.aio.Metadata((DETAILS_KEY, status.SerializeToString()))
+    return grpc.aio.AioRpcError(grpc.StatusCode.ABORTED, grpc.aio.Metadata(), trailers, details="no")
+
+
+def test_a_provider_may_name_its_details_as_it_likes() -> None:
+    metadata = {"self": "s", "code": "c", "message": "m", "domain": "d"}
+    info = error_details_pb2.ErrorInfo(reason="quota", domain=CONTRACT, metadata=metadata)
+    error = from_rpc_error(stated(info))
+    assert (error.code, error.message, error.domain) == ("quota", "no", CONTRACT)
+    assert error.details == metadata
+    assert error.saying("never").details == metadata
+
+
+def test_who_names_no_domain_is_not_the_router() -> None:
+    error = from_rpc_error(stated(error_details_pb2.ErrorInfo(reason="admission_full")))
+    assert (error.code, error.domain) == ("admission_full", CONTRACT)
+
+
+def test_the_kernels_domain_does_not_pass_behind_another() -> None:
+    infos = [error_details_pb2.ErrorInfo(reason="late", domain=domain) for domain in (CONTRACT, KERNEL)]
+    found = error_info(tuple(stated(*infos).trailing_metadata()))
+    assert found is not None
+    assert found.domain == KERNEL
 
 
 def test_a_code_that_is_not_in_the_table_is_the_providers_own() -> None:

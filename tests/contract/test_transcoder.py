@@ -132,6 +132,7 @@ def test_an_absent_list_and_an_empty_one_differ() -> None:
         (b'{"parent":null,"small":"1"}', "/small", "an integer"),
         (b'{"parent":null,"exact":1}', "/exact", "a decimal string"),
         (b'{"parent":null,"exact":"01"}', "/exact", "a decimal string"),
+        (b'{"parent":null,"exact":"' + b"9" * 5000 + b'"}', "/exact", "a decimal string"),
         (b'{"parent":null,"exact":"9223372036854775808"}', "/exact", "from -9223372036854775808"),
         (b'{"parent":null,"exact_natural":"-1"}', "/exact_natural", "from 0"),
         (b'{"parent":null,"text":null}', "/text", "must not be null"),

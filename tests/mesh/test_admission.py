@@ -26,7 +26,11 @@ async def mesh() -> AsyncIterator[Mesh]:
                 "probe.streams@1",
             ],
         ),
-        probe("callee", provides=["probe.callee@1", "probe.twice@1"], streams="probe.streams@1"),
+        probe(
+            "callee",
+            provides=["probe.callee@1", "probe.twice@1", "probe.majors@1", "probe.majors@2.5.1"],
+            streams="probe.streams@1",
+        ),
         probe("other", provides=["probe.twice@1", "probe.other@1"], methods=["echo"]),
         probe("borrower", requires=["probe.twice@1"]),
         probe("off", provides=["probe.off@1"], enabled=False),
@@ -263,6 +267,15 @@ async def test_a_service_that_nobody_provides_is_not_found_and_the_nearest_is_na
     error = await failure(mesh.call("probe.stream@1", "echo"))
     assert (error.code, error.outcome) == ("service_not_found", "not_dispatched")
     assert "did you mean 'probe.streams'?" in error.message
+
+
+async def test_two_majors_of_a_service_are_two_services(mesh: Mesh) -> None:
+    for major in (1, 2):
+        service = f"probe.majors@{major}"
+        assert (await mesh.call(service, "context"))["service"] == service
+    error = await failure(mesh.call("probe.majors", "context"))
+    assert (error.code, error.outcome) == ("service_ambiguous", "not_dispatched")
+    assert "probe.majors@1 or probe.majors@2" in error.message
 
 
 async def test_a_major_that_nobody_provides_is_a_version_mismatch_for_the_operator(mesh: Mesh) -> None:

@@ -109,6 +109,20 @@ async def test_a_stream_that_its_caller_leaves_is_cancelled(mesh: Mesh) -> None:
     await mesh.idle()
 
 
+async def test_nobody_waits_for_a_provider_that_does_not_heed_a_cancel(mesh: Mesh) -> None:
+    call = asyncio.create_task(
+        mesh.call("probe.top@1", "call", {"service": "probe.bottom@1", "method": "ignore", "key": "deaf"})
+    )
+    await mesh.call("probe.bottom@1", "ignoring")
+    call.cancel()
+    await cancelled(mesh, "deaf", "probe.top@1")
+    await mesh.idle()
+    # What it answers in the end is read by nobody and hurts nobody.
+    await mesh.call("probe.bottom@1", "go")
+    assert await mesh.call("probe.top@1", "call", {"service": "probe.bottom@1", "params": 1})
+    await mesh.idle()
+
+
 async def test_a_call_outside_an_execution_survives_the_call_that_it_was_made_in(mesh: Mesh) -> None:
     apart = {"service": "probe.bottom@1", "method": "hang", "params": {"key": "apart"}, "execution": ""}
     awaited = {"service": "probe.bottom@1", "method": "hanging", "params": {"key": "apart"}}

@@ -43,6 +43,7 @@ async def killed(mesh: Mesh) -> dict[str, Any]:
     bystander = asyncio.create_task(mesh.call("probe.bystander@1", "hang", {"key": "by"}))
     await mesh.call("probe.killed@1", "complain", "these are my last words")
     child = Process(await mesh.call("probe.killed@1", "fork", {}))
+    itself = await mesh.instance("killed", "probe.killed@1")
     direct = asyncio.create_task(failure(mesh.call("probe.killed@1", "hang", {"key": "in"})))
     nested = asyncio.create_task(
         mesh.call(
@@ -54,7 +55,13 @@ async def killed(mesh: Mesh) -> dict[str, Any]:
     await mesh.call("probe.killed@1", "hanging", {"key": "in", "count": 2})
     await mesh.call("probe.bystander@1", "hanging", {"key": "by"})
     Process(mesh.module("killed")["pid"]).signal(signal.SIGKILL)
-    return {"direct": await direct, "nested": await nested, "child": child, "bystander": bystander}
+    return {
+        "direct": await direct,
+        "nested": await nested,
+        "child": child,
+        "bystander": bystander,
+        "itself": itself,
+    }
 
 
 async def test_a_call_in_flight_fails_and_says_how_the_process_ended_and_what_it_said(
@@ -73,6 +80,11 @@ async def test_a_nested_call_in_flight_fails_alike_and_its_caller_goes_on(killed
 
 async def test_what_the_process_left_in_its_group_goes_with_it(killed: dict[str, Any]) -> None:
     assert killed["child"].ends()
+
+
+async def test_the_token_of_a_dead_instance_is_worth_nothing(killed: dict[str, Any]) -> None:
+    error = await failure(killed["itself"].invoke("probe.bystander@1", "echo"))
+    assert error.code == "unauthenticated"
 
 
 async def test_status_shows_the_module_failed_and_the_generation_degraded(

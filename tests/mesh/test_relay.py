@@ -137,6 +137,14 @@ async def test_a_stream_is_refused_with_the_code_that_a_unary_call_gets(mesh: Me
     assert (error.code, error.outcome) == ("unauthenticated", "not_dispatched")
 
 
+async def test_calls_at_once_never_get_the_answers_of_others(caller: Caller) -> None:
+    asked = [[f"{number}".encode() * 50] * (number % 3 + 1) for number in range(200)]
+    answers = await asyncio.gather(*(streamed(caller, "Gather", requests) for requests in asked))
+    assert answers == [[b"".join(requests)] for requests in asked]
+    ones = await asyncio.gather(*(streamed(caller, "Unary", requests[0]) for requests in asked))
+    assert ones == [[requests[0]] for requests in asked]
+
+
 # --- metadata ---
 
 

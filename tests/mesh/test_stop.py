@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import time
@@ -9,7 +10,8 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from tests.support.composition import probe
+from tests.support.caller import failure
+from tests.support.composition import probe, shell
 from tests.support.mesh import Mesh
 from tests.support.probe import Action
 from tests.support.process import PATIENCE, Process
@@ -67,45 +69,50 @@ async def test_down_stops_consumers_before_their_providers(mesh: Mesh) -> None:
     assert (down[0].returncode, down[0].stderr) == (0, "")
     said = mesh.log("wuu.router")
     assert "unconfirmed: stubborn did not answer shutdown" in said
-    assert "unconfirmed: rude: shutdown: not now" in said
+    assert "unconfirmed: shutdown: not now" in said
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-async def test_a_signal_to_the_foreground_stops_the_mesh(mesh: Mesh, number: signal.Signals) -> None:
+async def test_an_interrupt_of_the_foreground_stops_consumers_before_their_providers(mesh: Mesh) -> None:
     up = foreground(mesh)
-    assert stopped(mesh, lambda: up.send_signal(number)) == CONSUMERS_FIRST
+    assert stopped(mesh, lambda: up.send_signal(signal.SIGINT)) == CONSUMERS_FIRST
     assert up.wait(PATIENCE) == 0
     assert up.stderr is not None
     assert b"Traceback" not in up.stderr.read()
-    up.stderr.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+async def test_another_signal_to_the_foreground_stops_the_mesh_too(
+    mesh: Mesh, number: signal.Signals
+) -> None:
+    mesh.compose(probe("one"))
+    up = foreground(mesh)
+    assert stopped(mesh, lambda: up.send_signal(number)) == ["one"]
+    assert up.wait(PATIENCE) == 0
 
 
 async def test_a_second_interrupt_ends_the_mesh_at_once(mesh: Mesh) -> None:
+    mesh.compose(probe("stubborn", steps={"shutdown": Action(hang=True)}))
     up = foreground(mesh)
     assert up.stderr is not None
     processes = [mesh.router, *mesh.router.descendants()]
     up.send_signal(signal.SIGINT)
     for line in up.stderr:
-        # `consumer` is gone and `stubborn` hangs.
-        if line == b"module consumer stopped\n":
+        if line.startswith(b"mesh stopping"):
             break
     up.send_signal(signal.SIGINT)
     assert all(process.ends(within=2) for process in processes)
-    up.wait(PATIENCE)
-    up.stderr.close()
 
 
 async def test_a_foreground_that_is_killed_takes_the_mesh_with_it(mesh: Mesh) -> None:
+    mesh.compose(probe("one"))
     up = foreground(mesh)
-    assert stopped(mesh, up.kill) == CONSUMERS_FIRST
-    up.wait(PATIENCE)
-    assert up.stderr is not None
-    up.stderr.close()
+    assert stopped(mesh, up.kill) == ["one"]
 
 
 async def test_a_signal_to_the_router_stops_the_mesh(mesh: Mesh) -> None:
+    mesh.compose(probe("one"))
     mesh.up()
-    assert stopped(mesh, lambda: mesh.router.signal(signal.SIGTERM)) == CONSUMERS_FIRST
+    assert stopped(mesh, lambda: mesh.router.signal(signal.SIGTERM)) == ["one"]
 
 
 async def test_a_mesh_can_be_stopped_while_it_starts(mesh: Mesh) -> None:
@@ -117,10 +124,44 @@ async def test_a_mesh_can_be_stopped_while_it_starts(mesh: Mesh) -> None:
             break
     router = mesh.router
     processes = [router, *router.descendants()]
+    error = await failure(mesh.call("probe.late@1", "echo"))
+    assert (error.code, error.outcome) == ("service_unavailable", "not_dispatched")
+    assert "still starting" in error.message
     up.send_signal(signal.SIGINT)
     assert all(process.ends(within=PROMISE) for process in processes)
     assert up.wait(PATIENCE) == 0
-    up.stderr.close()
+
+
+async def test_a_mesh_can_be_stopped_before_its_modules_listen(mesh: Mesh) -> None:
+    mesh.compose(*(shell(f"deaf-{n}", "exec sleep 600") for n in range(8)))
+    up = mesh.spawn("up", "-c", mesh.composition, stderr=subprocess.PIPE)
+    assert up.stderr is not None
+    assert up.stderr.readline() == b"module deaf-0 starting\n"
+    router = mesh.router
+    processes = [router, *router.descendants()]
+    up.send_signal(signal.SIGINT)
+    assert all(process.ends(within=PROMISE) for process in processes)
+    assert up.wait(PATIENCE) == 0
+    assert not mesh.accidents("wuu.router")
+
+
+async def test_a_call_in_flight_hears_that_its_provider_stops(mesh: Mesh) -> None:
+    mesh.compose(probe("one", provides=["probe.one@1"]))
+    mesh.up()
+    call = asyncio.create_task(failure(mesh.call("probe.one@1", "hang", {"key": "stop"})))
+    await mesh.call("probe.one@1", "hanging", {"key": "stop"})
+    router = mesh.router
+    router.signal(signal.SIGTERM)
+    error = await call
+    assert (error.code, error.outcome) == ("generation_closed", "unknown")
+    assert router.ends()
+
+
+async def test_a_module_that_is_frozen_is_ended_all_the_same(mesh: Mesh) -> None:
+    mesh.compose(probe("frozen", provides=["probe.one@1"]), probe("consumer", requires=["probe.one@1"]))
+    mesh.up()
+    Process(mesh.module("frozen")["pid"]).signal(signal.SIGSTOP)
+    assert stopped(mesh, lambda: mesh.cli("down")) == ["consumer"]
 
 
 async def test_a_mesh_without_modules_stops_at_once(mesh: Mesh) -> None:

@@ -105,6 +105,8 @@ def test_a_key_given_twice_is_refused(tmp_path: Path) -> None:
         ({"id": "a" * 129}, "/id: has more than 128 characters; write"),
         ({"id": "wuu.operator"}, "/id: 'wuu.operator' is a caller of the mesh itself; write"),
         ({"id": "wuu.mesh"}, "/id: 'wuu.mesh' is a caller of the mesh itself; write"),
+        ({"id": "wuu.router"}, "/id: 'wuu.router' is a part of the mesh itself; write"),
+        ({"id": "wuu.bridge"}, "/id: 'wuu.bridge' is a part of the mesh itself; write"),
         ({"name": ""}, "/name: Expected `str` of length >= 1; write a name"),
         ({"version": "1.0"}, "/version: '1.0' is not a SemVer version; write a version such as"),
         ({"version": "01.0.0"}, "/version: '01.0.0' is not a SemVer version"),

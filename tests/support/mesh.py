@@ -10,17 +10,19 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from router.cli.exits import NoMesh
 from router.cli.session import Session
 from router.cli.status import status_json
 from router.home import Home, Running
 from tests.support.caller import Caller
 from tests.support.composition import RECORD, Entry, write
 from tests.support.process import PATIENCE, Process, is_alive
+from tests.support.terminal import Terminal
 from wuu.mesh.v1.control_pb2 import GetStatusRequest, GetStatusResponse, StopRequest
 
 WUU_MESH = str(Path(sys.executable).with_name("wuu-mesh"))
@@ -43,6 +45,7 @@ class Mesh:
         self.home = self.directory / "home"
         self.env = {**os.environ, "XDG_RUNTIME_DIR": str(self.directory / "run"), **(env or {})}
         self._callers: list[Caller] = []
+        self._commands: list[subprocess.Popen[bytes]] = []
         self.compose(*entries, services=services)
 
     def compose(self, *entries: Entry, services: Iterable[Mapping[str, object]] = ()) -> None:
@@ -76,8 +79,14 @@ class Mesh:
         return [WUU_MESH, *words, "--home", str(self.home), *rest]
 
     def spawn(self, *arguments: str | Path, **options: Any) -> subprocess.Popen[bytes]:
-        """Starts `wuu-mesh ARGUMENTS` on this home and leaves it running."""
-        return subprocess.Popen(self.command(*arguments), env=self.env, cwd=self.directory, **options)
+        """Starts `wuu-mesh ARGUMENTS` on this home and leaves it running; it ends with `close`."""
+        started = subprocess.Popen(self.command(*arguments), env=self.env, cwd=self.directory, **options)
+        self._commands.append(started)
+        return started
+
+    def terminal(self, *arguments: str | Path) -> Terminal:
+        """Runs `wuu-mesh ARGUMENTS` on this home in a terminal."""
+        return Terminal(self.command(*arguments), env=self.env, cwd=self.directory)
 
     # --- the mesh ---
 
@@ -160,7 +169,8 @@ class Mesh:
         if not self.running:
             return
         router = self.router
-        with Session.of(self.home) as session:
+        # One that is on its way out already cannot be asked.
+        with suppress(NoMesh), Session.of(self.home) as session:
             session.ask(session.control.Stop, StopRequest())
         assert router.ends(), "the router did not stop"
         assert not self.accidents("wuu.router"), self.log("wuu.router")
@@ -179,6 +189,11 @@ class Mesh:
         try:
             await self.stop()
         finally:
+            for command in self._commands:
+                command.kill()
+                command.wait()
+                for stream in filter(None, (command.stdin, command.stdout, command.stderr)):
+                    stream.close()
             if self.running:
                 self.router.kill()
             shutil.rmtree(self.directory)

@@ -16,7 +16,7 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, ClassVar, Literal, NoReturn
 
@@ -40,6 +40,7 @@ from wuu.mesh.v1.declaration_pb2 import (
     Tool,
     ToolActivity,
 )
+from wuu.mesh.v1.diagnostics_pb2 import Failure
 from wuu.mesh.v1.dynamic_pb2 import InvokeRequest, InvokeResponse
 from wuu.mesh.v1.json_pb2 import Json
 from wuu.mesh.v1.lifecycle_pb2 import InitializeRequest, InitializeResponse, ServiceChangedRequest
@@ -119,6 +120,8 @@ class Probe(Module):
         self._cancelled: Counter[str] = Counter()
         self._changed = 0
         self._happened = asyncio.Event()
+        self._ignoring: asyncio.Task[bool] | None = None
+        self._gone = asyncio.Event()
         self._abandoned: set[asyncio.Task[Any]] = set()
         # Calls under another token or execution than our own, which the kit does not make.
         self._channel = grpc.aio.insecure_channel(handshake.router, options=CHANNEL_OPTIONS)
@@ -244,6 +247,8 @@ class Probe(Module):
 
     async def _execute_tool(self, request: bytes, call: Call) -> bytes:
         asked = ExecuteToolRequest.FromString(request)
+        if asked.tool_id not in self.config.tools:
+            raise MeshError("method_not_found", f"{self.handshake.module} has no tool {asked.tool_id}")
         try:
             result = await self._method(asked.tool_id, asked.arguments.utf8, call)
         except MeshError as error:
@@ -298,6 +303,34 @@ class Probe(Module):
         """Never returns."""
         with self._waiting(msgspec.json.decode(params, type=Waited).key, call):
             await asyncio.Event().wait()
+
+    async def ignore(self, params: bytes, _: Call) -> Any:
+        """Answers when it is let `go`, and does not heed that it was cancelled."""
+        self._ignoring = asyncio.create_task(self._gone.wait())
+        self._tell()
+        while not self._ignoring.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.shield(self._ignoring)
+        return "too late"
+
+    async def ignoring(self, params: bytes, _: Call) -> Any:
+        """Returns when somebody is in `ignore`."""
+        await self._until(params, lambda _: self._ignoring is not None)
+
+    async def go(self, _: bytes, __: Call) -> Any:
+        """Lets `ignore` end, and returns when it has."""
+        self._gone.set()
+        assert self._ignoring is not None
+        await self._ignoring
+
+    async def report(self, params: bytes, call: Call) -> Any:
+        """Tells the router about the instance."""
+        asked = msgspec.json.decode(params, type=Report)
+        await call.mesh.report(
+            stray_lines=asked.stray_lines,
+            last_stray_line=asked.last_stray_line,
+            failure=Failure(code=asked.code, message=asked.message) if asked.code else None,
+        )
 
     async def hanging(self, params: bytes, _: Call) -> Any:
         """The executions that hang under `key`, once there are `count`."""
@@ -361,6 +394,10 @@ class Probe(Module):
         "abandon": abandon,
         "outcomes": outcomes,
         "hang": hang,
+        "ignore": ignore,
+        "ignoring": ignoring,
+        "go": go,
+        "report": report,
         "hanging": hanging,
         "cancelled": cancelled,
         "changed": changed,
@@ -497,6 +534,16 @@ class Failing(msgspec.Struct, forbid_unknown_fields=True):
     message: str = "as asked"
     domain: str | None = None
     details: dict[str, str] = {}
+
+
+class Report(msgspec.Struct, forbid_unknown_fields=True):
+    """What to tell the router."""
+
+    stray_lines: int = 0
+    last_stray_line: str = ""
+    code: str = ""
+    """The code of a failure; empty: there is none."""
+    message: str = ""
 
 
 class Forked(msgspec.Struct, forbid_unknown_fields=True):

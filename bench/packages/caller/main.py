@@ -10,12 +10,11 @@ from typing import Any
 import grpc
 import msgspec
 
-from bench.dynamic import DYNAMIC, DynamicModule, params_of, result, serve_with
+from bench.program import serve_with
 from contract.context import CONTEXT_KEY, EXECUTION_KEY, METHOD_KEY, SERVICE_KEY, TOKEN_KEY
 from contract.handshake import Handshake
-from contract.transport import CHANNEL_OPTIONS, Metadata
-from provider_kit.call import Call
-from provider_kit.module import requirement
+from contract.transport import CHANNEL_OPTIONS, DYNAMIC, Metadata
+from provider_kit import Call, Dynamic, Module, requirement
 from wuu.mesh.v1.dynamic_pb2 import InvokeRequest
 
 ECHO = "bench.echo@1"
@@ -61,22 +60,22 @@ class Cancel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many calls of `hang` had begun before."""
 
 
-class Caller(DynamicModule):
+class Caller(Module):
     """Provides `bench.caller@1`."""
 
     requires = (requirement(ECHO),)
 
     def __init__(self, handshake: Handshake) -> None:
-        super().__init__("bench.caller@1", {"measure": self.measure, "cancel": self.cancel})
+        self.provides = [Dynamic("bench.caller", {"measure": self.measure, "cancel": self.cancel})]
         self._handshake = handshake
         self._channels: dict[str, grpc.aio.Channel] = {}
 
-    async def measure(self, request: bytes, call: Call) -> bytes:
+    async def measure(self, params: bytes, call: Call) -> bytes:
         """Calls `echo`, and says how long each call took."""
-        params = msgspec.json.decode(params_of(request), type=Measure)
-        target, metadata = self._way(params.direct, call)
+        wanted = msgspec.json.decode(params, type=Measure)
+        target, metadata = self._way(wanted.direct, call)
         send: Any = self._channel(target).unary_unary(DYNAMIC)
-        echoed = _request(params.size)
+        echoed = _request(wanted.size)
         latencies: list[int] = []
 
         async def one_after_another(calls: int) -> None:
@@ -89,26 +88,26 @@ class Caller(DynamicModule):
 
         begun = time.perf_counter()
         async with asyncio.TaskGroup() as group:
-            for calls in _shares(params.calls, params.concurrency):
+            for calls in _shares(wanted.calls, wanted.concurrency):
                 group.create_task(one_after_another(calls))
-        return result(msgspec.json.encode(Measured(time.perf_counter() - begun, latencies)))
+        return msgspec.json.encode(Measured(time.perf_counter() - begun, latencies))
 
-    async def cancel(self, request: bytes, call: Call) -> bytes:
+    async def cancel(self, params: bytes, call: Call) -> bytes:
         """Calls `hang` through the router, and cancels each call once it is in flight at the provider."""
-        params = msgspec.json.decode(params_of(request), type=Cancel)
+        wanted = msgspec.json.decode(params, type=Cancel)
         # A unary call that is cancelled in flight leaks in the client; a stream of one response does not.
         send: Any = self._channel(self._handshake.router).unary_stream(DYNAMIC)
         metadata = self._metadata("hang", call)
-        begun = params.begun
-        for left in range(params.calls, 0, -params.at_once):
-            calls = [send(_request(0), metadata=metadata) for _ in range(min(left, params.at_once))]
+        begun = wanted.begun
+        for left in range(wanted.calls, 0, -wanted.at_once):
+            calls = [send(_request(0), metadata=metadata) for _ in range(min(left, wanted.at_once))]
             try:
                 begun += len(calls)
                 await call.mesh.invoke(ECHO, "begun", msgspec.json.encode({"at_least": begun}))
             finally:
                 for hanging in calls:
                     hanging.cancel()
-        return result(msgspec.json.encode({"begun": begun}))
+        return msgspec.json.encode({"begun": begun})
 
     async def shutdown(self) -> None:
         """Closes the channels."""

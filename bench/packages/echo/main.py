@@ -8,12 +8,11 @@ import time
 
 import msgspec
 
-from bench.dynamic import DynamicModule, params_of, result, serve_with
+from bench.program import serve_with
 from contract.context import CallContext, Phase, sign
 from contract.handshake import Handshake
-from provider_kit.call import Call
+from provider_kit import Call, Dynamic, Module
 
-SERVICE = "bench.echo@1"
 CONTEXT_LIFETIME_MS = 24 * 60 * 60 * 1000
 
 
@@ -24,30 +23,32 @@ class Begun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many calls of `hang` must have begun since the start."""
 
 
-class Echo(DynamicModule):
+class Echo(Module):
     """Provides `bench.echo@1`."""
 
     def __init__(self, handshake: Handshake) -> None:
-        super().__init__(
-            SERVICE,
-            {
-                "echo": self.echo,
-                "hang": self.hang,
-                "begun": self.begun,
-                "hanging": self.hanging,
-                "reveal": self.reveal,
-            },
-        )
+        self.provides = [
+            Dynamic(
+                "bench.echo",
+                {
+                    "echo": self.echo,
+                    "hang": self.hang,
+                    "begun": self.begun,
+                    "hanging": self.hanging,
+                    "reveal": self.reveal,
+                },
+            )
+        ]
         self._handshake = handshake
         self._begun = 0
         self._hanging = 0
         self._one_more = asyncio.Condition()
 
-    async def echo(self, request: bytes, _: Call) -> bytes:
-        """Returns its input. InvokeRequest and InvokeResponse are the same on the wire."""
-        return request
+    async def echo(self, params: bytes, _: Call) -> bytes:
+        """Returns its input."""
+        return params
 
-    async def hang(self, _request: bytes, _: Call) -> bytes:
+    async def hang(self, _params: bytes, _: Call) -> bytes:
         """Never answers."""
         self._begun += 1
         self._hanging += 1
@@ -59,33 +60,31 @@ class Echo(DynamicModule):
         finally:
             self._hanging -= 1
 
-    async def begun(self, request: bytes, _: Call) -> bytes:
+    async def begun(self, params: bytes, _: Call) -> bytes:
         """Answers once enough calls of `hang` have begun."""
-        wanted = msgspec.json.decode(params_of(request), type=Begun).at_least
+        wanted = msgspec.json.decode(params, type=Begun).at_least
         async with self._one_more:
             await self._one_more.wait_for(lambda: self._begun >= wanted)
-        return result(msgspec.json.encode(self._begun))
+        return msgspec.json.encode(self._begun)
 
-    async def hanging(self, _request: bytes, _: Call) -> bytes:
+    async def hanging(self, _params: bytes, _: Call) -> bytes:
         """How many calls of `hang` run now."""
-        return result(msgspec.json.encode(self._hanging))
+        return msgspec.json.encode(self._hanging)
 
-    async def reveal(self, _request: bytes, call: Call) -> bytes:
+    async def reveal(self, _params: bytes, call: Call) -> bytes:
         """Where this instance listens, and a context with which `echo` can be called there for a day."""
         context = CallContext(
             audience=self._handshake.instance,
             caller="bench.caller",
             generation=call.context.generation,
             phase=Phase.PHASE_ACTIVE,
-            service=SERVICE,
+            service=call.context.service,
             method="echo",
             expires_unix_ms=round(time.time() * 1000) + CONTEXT_LIFETIME_MS,
         )
         signed = sign(context.SerializeToString(), bytes.fromhex(self._handshake.key))
-        return result(
-            msgspec.json.encode(
-                {"socket": self._handshake.listen, "context": base64.b64encode(signed).decode()}
-            )
+        return msgspec.json.encode(
+            {"socket": self._handshake.listen, "context": base64.b64encode(signed).decode()}
         )
 
 

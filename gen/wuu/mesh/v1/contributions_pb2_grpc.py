@@ -27,10 +27,15 @@ if _version_not_supported:
 
 class ContributionsStub:
     """How a registry reaches what another module contributes. A module that declares
-    a tool serves ExecuteTool, one that declares a capability InvokeCapability. The caller names the module in the
+    a tool serves ExecuteTool, one that declares a capability InvokeCapability;
+    neither is among its `provided_services`. The caller names the module in the
     metadata `wuu-module`; the router resolves it in the generation of the
     execution. Only the operator and modules that declare
-    `wuu.mesh.contributions@1` may call.
+    `wuu.mesh.contributions@1` among their `required_services` may call.
+
+    From the router: `invalid_request` where `wuu-module` is missing or names no
+    module of the composition; `method_not_found` where the module contributes
+    nothing; `service_unavailable` or `module_revoked` where it does not run.
     """
 
     def __init__(self, channel):
@@ -53,10 +58,15 @@ class ContributionsStub:
 
 class ContributionsServicer:
     """How a registry reaches what another module contributes. A module that declares
-    a tool serves ExecuteTool, one that declares a capability InvokeCapability. The caller names the module in the
+    a tool serves ExecuteTool, one that declares a capability InvokeCapability;
+    neither is among its `provided_services`. The caller names the module in the
     metadata `wuu-module`; the router resolves it in the generation of the
     execution. Only the operator and modules that declare
-    `wuu.mesh.contributions@1` may call.
+    `wuu.mesh.contributions@1` among their `required_services` may call.
+
+    From the router: `invalid_request` where `wuu-module` is missing or names no
+    module of the composition; `method_not_found` where the module contributes
+    nothing; `service_unavailable` or `module_revoked` where it does not run.
     """
 
     def ExecuteTool(self, request, context):
@@ -97,10 +107,15 @@ def add_ContributionsServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class Contributions:
     """How a registry reaches what another module contributes. A module that declares
-    a tool serves ExecuteTool, one that declares a capability InvokeCapability. The caller names the module in the
+    a tool serves ExecuteTool, one that declares a capability InvokeCapability;
+    neither is among its `provided_services`. The caller names the module in the
     metadata `wuu-module`; the router resolves it in the generation of the
     execution. Only the operator and modules that declare
-    `wuu.mesh.contributions@1` may call.
+    `wuu.mesh.contributions@1` among their `required_services` may call.
+
+    From the router: `invalid_request` where `wuu-module` is missing or names no
+    module of the composition; `method_not_found` where the module contributes
+    nothing; `service_unavailable` or `module_revoked` where it does not run.
     """
 
     @staticmethod

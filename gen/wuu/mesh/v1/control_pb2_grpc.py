@@ -84,15 +84,18 @@ class ControlServicer:
 
     def ListEvents(self, request, context):
         """What happened, in one order. Waits up to `wait_ms` for the first event past
-        the cursor.
+        the cursor. The router keeps the last 10000; older ones are left out, which
+        shows in `sequence`. `invalid_request`: the cursor is none of a response.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DescribeService(self, request, context):
-        """How a service is called. `service_not_found`, `service_ambiguous`,
-        `service_version_mismatch` and `service_unavailable` as a call would.
+        """How a service is called. Fails as a call would: `invalid_request`,
+        `service_not_found`, `service_ambiguous`, `service_version_mismatch`,
+        `service_unavailable`; with `as_module` also `service_not_authorized` and
+        `service_optional_absent`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -106,7 +109,8 @@ class ControlServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ReadLog(self, request, context):
-        """A range of a module's log. Waits up to `wait_ms` for bytes past `offset`.
+        """A range of the log of the newest instance of a module. Waits up to `wait_ms`
+        for bytes past `offset`. `invalid_request`: there is no such log.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

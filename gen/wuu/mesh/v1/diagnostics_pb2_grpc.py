@@ -50,7 +50,8 @@ class DiagnosticsServicer:
 
     def Report(self, request, context):
         """Replaces what was reported before. A report with a failure makes the router
-        end the instance.
+        end the instance. `unauthenticated`: the metadata `wuu-token` is not that of
+        a live instance; `invalid_request`: the request cannot be read.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -34,8 +34,18 @@ class LifecycleStub:
     The context of each call names the service `wuu.mesh.lifecycle@2`.
 
     The order is Initialize → Prepare → Activate → ServiceChanged* → Shutdown.
-    Shutdown may come after any of them, and after none. Each call is bounded by
-    the manifest's timeout, Shutdown by 2 seconds.
+    Each but ServiceChanged is called at most once in the life of an instance, and
+    none is ever repeated. Shutdown may come after any of them, and after none;
+    an instance that did not answer Initialize may see no more than the end of its
+    standard input. The start and each call are bounded by the timeout of the
+    module (its entry in the composition, otherwise `runtime.timeout` of its
+    manifest, 30 seconds by default), ServiceChanged by that of the manifest,
+    Shutdown by 2 seconds or less.
+
+    An error of Initialize or Prepare costs the candidate: the module is `failed`
+    with that code and message, and who requires it is blocked. Beyond those named
+    below, an error may have any code; one without an ErrorInfo gets one as any
+    call does.
     """
 
     def __init__(self, channel):
@@ -80,8 +90,18 @@ class LifecycleServicer:
     The context of each call names the service `wuu.mesh.lifecycle@2`.
 
     The order is Initialize → Prepare → Activate → ServiceChanged* → Shutdown.
-    Shutdown may come after any of them, and after none. Each call is bounded by
-    the manifest's timeout, Shutdown by 2 seconds.
+    Each but ServiceChanged is called at most once in the life of an instance, and
+    none is ever repeated. Shutdown may come after any of them, and after none;
+    an instance that did not answer Initialize may see no more than the end of its
+    standard input. The start and each call are bounded by the timeout of the
+    module (its entry in the composition, otherwise `runtime.timeout` of its
+    manifest, 30 seconds by default), ServiceChanged by that of the manifest,
+    Shutdown by 2 seconds or less.
+
+    An error of Initialize or Prepare costs the candidate: the module is `failed`
+    with that code and message, and who requires it is blocked. Beyond those named
+    below, an error may have any code; one without an ErrorInfo gets one as any
+    call does.
     """
 
     def Initialize(self, request, context):
@@ -98,17 +118,20 @@ class LifecycleServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Prepare(self, request, context):
-        """Reads and validates state, with the bindings resolved. Only methods marked
-        `preparation` can be called. No writes and no effects: the candidate may
-        still be dropped, and then nothing must have happened.
+        """Reads and validates state, with the bindings resolved and every provider
+        prepared. Only methods marked `preparation` can be called; others fail with
+        `preparation_only`. No writes and no effects: the candidate may still be
+        dropped, and then nothing must have happened.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Activate(self, request, context):
-        """Begins effects, after the durable commit. A failure leaves the generation
-        degraded; it does not bring the old one back.
+        """Begins effects, after the durable commit, with every provider activated or
+        failed. A failure leaves the generation degraded and the module `failed`; it
+        does not bring the old one back. The instance is not called again before
+        Shutdown.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -116,7 +139,7 @@ class LifecycleServicer:
 
     def ServiceChanged(self, request, context):
         """A bound service became unavailable, or is back. Sent to each consumer that
-        is bound to it.
+        is bound to it. An error is logged and changes nothing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -124,8 +147,11 @@ class LifecycleServicer:
 
     def Shutdown(self, request, context):
         """Stops what the module owns and releases what it holds. Only methods marked
-        `cleanup` can be called. Safe after a partial start. After the reply, or 2
-        seconds, stdin is closed and the process group is ended.
+        `cleanup` can be called; others fail with `generation_closed`. Safe after a
+        partial start. After the reply, an error, or the time, standard input ends;
+        half a second later the process group gets SIGTERM, and after as long again
+        SIGKILL; all of it is shorter where many wait while the whole mesh stops. An
+        error, or no reply, leaves the cleanup unconfirmed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -176,8 +202,18 @@ class Lifecycle:
     The context of each call names the service `wuu.mesh.lifecycle@2`.
 
     The order is Initialize → Prepare → Activate → ServiceChanged* → Shutdown.
-    Shutdown may come after any of them, and after none. Each call is bounded by
-    the manifest's timeout, Shutdown by 2 seconds.
+    Each but ServiceChanged is called at most once in the life of an instance, and
+    none is ever repeated. Shutdown may come after any of them, and after none;
+    an instance that did not answer Initialize may see no more than the end of its
+    standard input. The start and each call are bounded by the timeout of the
+    module (its entry in the composition, otherwise `runtime.timeout` of its
+    manifest, 30 seconds by default), ServiceChanged by that of the manifest,
+    Shutdown by 2 seconds or less.
+
+    An error of Initialize or Prepare costs the candidate: the module is `failed`
+    with that code and message, and who requires it is blocked. Beyond those named
+    below, an error may have any code; one without an ErrorInfo gets one as any
+    call does.
     """
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Building a generation: initialize → resolve → prepare → commit → activate → publish.
+"""The candidate: a generation on its way, initialize → resolve → prepare → activate → publish.
 
 The steps stand in the order in which they happen. Before `activate` nothing has an effect, and a failure
 costs the candidate alone.
@@ -7,31 +7,35 @@ costs the candidate alone.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 from contract.context import Phase
+from contract.declaration import LIFECYCLE_VERSION
 from contract.errors import MeshError
 from router.admission.admission import Admission
 from router.composition.document import Document, ModuleEntry
 from router.composition.graph import Graph
 from router.composition.profile import effective
 from router.composition.resolve import Known, resolve
-from router.control.events import Events
+from router.events import Events
 from router.generations.generation import KERNEL_SERVICES, Generation
 from router.generations.journal import Journal, declaration_key
+from router.generations.shapes import Shapes
 from router.instances import lifecycle
 from router.instances.instance import Instance
 from router.instances.start import Starter
 from router.packages.discovery import Discovery
 from router.packages.manifest import BadPackage
 from router.packages.package import Package
-from router.relay.server import Shapes
 from wuu.mesh.v1.declaration_pb2 import Declaration
 from wuu.mesh.v1.json_pb2 import Json
 from wuu.mesh.v1.lifecycle_pb2 import Binding, InitializeRequest
 
-Supervise = Callable[[Instance], None]
+DROP_TIMEOUT = 4.0
+"""Seconds that the stop of an instance may take that its generation cannot use."""
 
 
 @dataclass(slots=True)
@@ -45,22 +49,25 @@ class Candidate:
     journal: Journal
     events: Events
     shapes: Shapes
-    workspace: str
-    supervise: Supervise
+    supervise: Callable[[Instance], None]
     """Called with each instance whose process runs."""
+    announce: Callable[[Generation, Instance], None]
+    """Called with each instance that failed between its preparation and the publication of its generation."""
     instances: dict[str, Instance] = field(default_factory=dict)
-    """Every module that was started, by id."""
+    """The newest instance of each module that was started."""
+    generation: Generation | None = None
+    """What is built of it so far; None before the first resolution."""
     known: dict[str, Known] = field(default_factory=dict)
 
     async def build(self) -> Generation:
         """Takes every step. Raises `Rejected` when the document is."""
         graph = await self.declare()
+        # Durable before anything is told its generation: no later router gives the number again.
         number = self.journal.next_generation()
         generation = self._generation(number, graph)
         await self._drop(module for module in self.instances if module not in graph.order)
         self.events.emit("generation", generation.id, "building")
         generation = await self._prepare(generation)
-        self._commit()
         await self._activate(generation)
         self._publish(generation)
         return generation
@@ -102,6 +109,9 @@ class Candidate:
         except MeshError as error:
             self._failed(instance, error)
             return
+        except OSError as failure:
+            self._failed(instance, MeshError("host_error", f"its state directory cannot be made: {failure}"))
+            return
         declaration = instance.declaration
         assert declaration is not None
         self.shapes.learn(declaration)
@@ -113,7 +123,7 @@ class Candidate:
         state = self.starter.home.state_of(instance.module)
         state.mkdir(parents=True, exist_ok=True)
         return InitializeRequest(
-            lifecycle_version=2,
+            lifecycle_version=LIFECYCLE_VERSION,
             module=instance.module,
             instance=instance.id,
             host_features=lifecycle.HOST_FEATURES,
@@ -121,16 +131,25 @@ class Candidate:
             package_root=str(instance.package.root),
             home=str(self.starter.home.root),
             state_dir=str(state),
-            workspace=self.workspace,
         )
 
     # --- resolve ---
 
     def _resolve(self) -> Graph:
-        return resolve(self.document, {**self.discovery.offered, **self.known})
+        known = {**self.discovery.offered, **self.known}
+        for module, instance in self.instances.items():
+            if instance.failure is not None:
+                # A candidate that failed is still a candidate: nobody else takes its place.
+                known[module] = replace(
+                    known[module],
+                    unavailable=instance.failure.message,
+                    unavailable_code=instance.failure.code,
+                )
+        return resolve(self.document, known)
 
     def _generation(self, number: int, graph: Graph) -> Generation:
-        generation = Generation(number, graph, {module: self.instances[module] for module in graph.order})
+        instances = {module: self.instances[module] for module in graph.order}
+        generation = self.generation = Generation(number, graph, instances)
         for instance in generation.instances.values():
             instance.generation = generation
         return generation
@@ -140,63 +159,50 @@ class Candidate:
     async def _prepare(self, generation: Generation) -> Generation:
         """Prepares providers before consumers. Who fails is left out, with everything that stands on it."""
         prepared: set[str] = set()
-        while waiting := [m for level in generation.graph.levels() for m in level if m not in prepared]:
-            level = next(
-                [m for m in level if m in waiting]
-                for level in generation.graph.levels()
-                if any(m in waiting for m in level)
-            )
-            failed: list[str] = []
-
-            async def prepare(
-                module: str, generation: Generation = generation, failed: list[str] = failed
-            ) -> None:
-                instance = generation.instances[module]
-                try:
-                    await lifecycle.prepare(instance, bindings(generation, module), self.timeout(module))
-                except MeshError as error:
-                    self._failed(instance, error)
-                    failed.append(module)
-
-            await self._each(prepare, level)
+        while level := _first_level(generation.graph, without=prepared):
+            await self._each(partial(self._prepare_one, generation), level)
             prepared.update(level)
-            if failed:
+            if any(instance.failure for instance in generation.instances.values()):
                 generation = self._generation(generation.number, self._resolve())
                 await self._drop(module for module in self.instances if module not in generation.graph.order)
         return generation
 
-    # --- commit ---
-
-    def _commit(self) -> None:
-        """From here on there is no way back to what was before."""
+    async def _prepare_one(self, generation: Generation, module: str) -> None:
+        instance = generation.instances[module]
+        try:
+            await lifecycle.prepare(instance, bindings(generation, module), self.timeout(module))
+        except MeshError as error:
+            self._failed(instance, error)
 
     # --- activate ---
 
     async def _activate(self, generation: Generation) -> None:
         for level in generation.graph.levels():
+            await self._each(partial(self._activate_one, generation), level)
 
-            async def activate(module: str) -> None:
-                instance = generation.instances[module]
-                if instance.failure is not None:
-                    return
-                instance.phase = Phase.PHASE_ACTIVE
-                try:
-                    await lifecycle.activate(instance, self.timeout(module))
-                except MeshError as error:
-                    self._failed(instance, error)
-                    return
-                instance.reach("active")
-                self.events.emit("module", module, "active")
-
-            await self._each(activate, level)
+    async def _activate_one(self, generation: Generation, module: str) -> None:
+        instance = generation.instances[module]
+        if instance.failure is not None:
+            return
+        instance.phase = Phase.PHASE_ACTIVE
+        try:
+            await lifecycle.activate(instance, self.timeout(module))
+        except MeshError as error:
+            self._failed(instance, error)
+            return
+        if instance.failure is None:
+            instance.reach("active")
+            self.events.emit("module", module, "active")
 
     # --- publish ---
 
     def _publish(self, generation: Generation) -> None:
-        degraded = any(instance.failure for instance in generation.instances.values())
-        generation.state = "degraded" if degraded else "active"
+        failed = [instance for instance in generation.instances.values() if instance.failure]
+        generation.state = "degraded" if failed else "active"
         self.admission.generation = generation
         self.events.emit("generation", generation.id, generation.state)
+        for instance in failed:
+            self.announce(generation, instance)
 
     # --- what may go wrong ---
 
@@ -205,15 +211,11 @@ class Candidate:
         self.known[module] = Known(module, version, without_kernel_services(declaration))
 
     def _failed(self, instance: Instance, error: MeshError) -> None:
-        module = instance.module
-        instance.fail(error)
-        self.events.emit("module", module, "failed", error.message)
+        if instance.failure is None:
+            instance.fail(error)
+            self.events.emit("module", instance.module, "failed", error.message)
         if instance.declaration is None:
-            # A candidate that could not start is still a candidate: nobody else takes its place.
-            self._know(module, self._declared_before(module))
-        self.known[module] = replace(
-            self.known[module], unavailable=error.message, unavailable_code=error.code
-        )
+            self._know(instance.module, self._declared_before(instance.module))
 
     def _declared_before(self, module: str) -> Declaration | None:
         try:
@@ -231,8 +233,11 @@ class Candidate:
         instance = self.instances[module]
         if instance.failure is None:
             instance.reach("blocked")
+        unconfirmed = await self.starter.stop(instance, DROP_TIMEOUT)
         self.admission.instances.pop(instance.token, None)
-        await self.starter.stop(instance)
+        if unconfirmed is not None:
+            reason = f"cleanup is unconfirmed: {unconfirmed.message}"
+            self.events.emit("module", module, instance.state, reason)
 
     def _key(self, module: str) -> str:
         try:
@@ -241,10 +246,16 @@ class Candidate:
             raise MeshError("invalid_request", str(bad)) from None
         return declaration_key(fingerprint, self.entry(module).config, lifecycle.HOST_FEATURES)
 
-    async def _each(self, step: Callable[[str], Awaitable[None]], modules: Iterable[str]) -> None:
+    async def _each(self, step: Callable[[str], Coroutine[Any, Any, None]], modules: Iterable[str]) -> None:
         async with asyncio.TaskGroup() as group:
             for module in modules:
-                group.create_task(step(module))  # type: ignore[arg-type]
+                group.create_task(step(module))
+
+
+def _first_level(graph: Graph, *, without: set[str]) -> list[str]:
+    """The first modules of the graph, providers first, that are not in `without`; empty when all are."""
+    left = ([module for module in level if module not in without] for level in graph.levels())
+    return next(filter(None, left), [])
 
 
 def bindings(generation: Generation, module: str) -> list[Binding]:
@@ -265,6 +276,7 @@ def bindings(generation: Generation, module: str) -> list[Binding]:
 
 
 def without_kernel_services(declaration: Declaration | None) -> Declaration | None:
+    """The declaration as resolution sees it: what the kernel serves needs no provider."""
     if declaration is None:
         return None
     seen = Declaration()

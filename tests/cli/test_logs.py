@@ -1,0 +1,59 @@
+"""`logs`: what a module writes to standard error, and the router's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.command import begun, end, heard
+from tests.support.composition import probe
+from tests.support.mesh import Mesh, running
+
+
+async def test_the_log_of_a_module_is_printed_as_it_is(mesh: Mesh) -> None:
+    await mesh.call("probe.other@1", "complain", "a line of other's")
+    answer = mesh.cli("logs", "other")
+    assert answer.returncode == 0
+    assert answer.stdout.endswith("a line of other's\n")
+
+
+async def test_the_log_of_a_module_that_failed_is_kept(mesh: Mesh) -> None:
+    assert mesh.cli("logs", "failed").stdout == "the last words\n"
+
+
+async def test_without_a_module_it_is_the_routers_own(mesh: Mesh) -> None:
+    answer = mesh.cli("logs")
+    assert answer.returncode == 0
+    assert "generation active" in answer.stdout
+
+
+@pytest.mark.parametrize("module", ["nobody", "disabled", "blocked/.."])
+async def test_a_module_without_a_log(mesh: Mesh, module: str) -> None:
+    answer = mesh.cli("logs", module)
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert answer.stderr.startswith(f"wuu-mesh: invalid_request: there is no log of a module {module}\n  → ")
+
+
+async def test_a_log_is_followed_line_by_line(mesh: Mesh) -> None:
+    await mesh.call("probe.notes@1", "complain", "before")
+    with begun(mesh, "logs", "notes", "--follow") as following:
+        heard(following, "before")
+        for number in range(3):
+            await mesh.call("probe.notes@1", "complain", f"line {number}")
+            assert heard(following, "") == f"line {number}\n"
+
+
+async def test_of_a_long_log_the_end_is_printed_from_the_beginning_of_a_line(mesh: Mesh) -> None:
+    lines = [f"line {number} {'x' * 1000}" for number in range(100)]
+    await mesh.call("probe.other@1", "complain", "\n".join(lines))
+    printed = mesh.cli("logs", "other").stdout.splitlines()
+    assert 0 < len(printed) < 100
+    assert printed == lines[-len(printed) :]
+
+
+async def test_following_ends_with_the_mesh_and_says_so() -> None:
+    async with running(probe("a", provides=["probe.a@1"])) as mesh:
+        await mesh.call("probe.a@1", "complain", "here")
+        with begun(mesh, "logs", "a", "-f") as following:
+            heard(following, "here")
+            await mesh.stop()
+            assert end(following) == (0, "wuu-mesh: the mesh has stopped\n")
