@@ -97,6 +97,7 @@ async def _run(attach: Attach, stdin: int, stdout: int) -> None:
     try:
         await server.start()
         await plugin.gone()
+        plugin.lost()
     except OSError as failure:
         log.error("not attached", extra={"reason": str(failure)})
     finally:

@@ -42,6 +42,7 @@ class Plugin:
 
     def __init__(self, attach: Attach) -> None:
         self._attach = attach
+        self._shutting_down = False
 
     def start(self, stdin: int, stdout: int) -> None:
         """Begins to listen to the process. The descriptors are the plugin's from here on.
@@ -57,6 +58,11 @@ class Plugin:
     async def gone(self) -> None:
         """Returns once the process is gone."""
         await self._peer.gone.wait()
+
+    def lost(self) -> None:
+        """Reports that the process closed its output, unless it was asked to end."""
+        if not self._shutting_down:
+            self._diagnostics.failed("service_unavailable", "the plugin closed its output")
 
     async def close(self) -> None:
         """Lets go of the process."""
@@ -113,6 +119,7 @@ class Plugin:
 
         One that exits instead of answering has shut down well. Raises `deadline_exceeded` after 2 seconds.
         """
+        self._shutting_down = True
         try:
             async with asyncio.timeout(SHUTDOWN):
                 await self._peer.request("shutdown")

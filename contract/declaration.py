@@ -40,6 +40,7 @@ SCHEMA_ID = re.compile(r"[a-z][a-z0-9-]*(\.[a-z0-9-]+)+")
 TOOL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 LOCALE = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*")
 
+MAX_MAJOR = 2**32 - 1
 MAX_TOOLS = 64
 TOOL_DESCRIPTION_LIMIT = 16 * 1024
 TOOL_SCHEMA_LIMIT = 128 * 1024
@@ -199,6 +200,7 @@ def check_declaration(declaration: Declaration) -> None:
             major = major_of(service.version)
         except ValueError:
             raise _broken(f"{at}.version", f"'{service.version}' is not strict MAJOR.MINOR.PATCH") from None
+        _require(major <= MAX_MAJOR, f"{at}.version", f"the major is at most {MAX_MAJOR}")
         _require((service.name, major) not in seen, at, f"{service.name}@{major} is provided twice")
         seen.add((service.name, major))
         _check_methods(at, service)
@@ -284,7 +286,7 @@ def _type_of(schema: bytes) -> object:
     """What a JSON Schema says its `type` is; None where it says nothing, or is no object."""
     try:
         stated = msgspec.json.decode(schema)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return None
     return stated.get("type") if isinstance(stated, dict) else None
 
@@ -298,7 +300,8 @@ def _check_capabilities(capabilities: Sequence[Capability]) -> None:
         _require(capability.id not in ids, f"{at}.id", f"'{capability.id}' is declared twice")
         ids.add(capability.id)
         demanded = CAPABILITY_KINDS.get(capability.id, capability.kind)
-        _require(capability.kind, f"{at}.kind", "must be observe, transform or decision")
+        known = capability.kind and capability.kind in CapabilityKind.values()
+        _require(known, f"{at}.kind", "must be observe, transform or decision")
         _require(capability.kind == demanded, f"{at}.kind", f"{capability.id} demands {_kind(demanded)}")
         _require(capability.version >= 1, f"{at}.version", "must be at least 1")
         supported = CAPABILITY_VERSIONS.get(capability.id, capability.version)

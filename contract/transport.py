@@ -1,11 +1,13 @@
-"""How gRPC is set up on both ends of every hop, and unary calls that may be cancelled for ever."""
+"""How gRPC is set up on both ends of every hop, and calls that end as the peer said."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import Any
 
 import grpc
+from grpc._cython import cygrpc  # type: ignore[attr-defined]
 
 MESSAGE_LIMIT = 64 * 1024 * 1024
 """Bytes that one message may have, at each hop."""
@@ -33,6 +35,10 @@ SERVER_OPTIONS: tuple[tuple[str, Any], ...] = (
     ("grpc.max_receive_message_length", MESSAGE_LIMIT),
     ("grpc.max_send_message_length", MESSAGE_LIMIT),
     ("grpc.so_reuseport", 0),
+    # Past about a thousand calls that wait to be taken up, the library cancels some at random; what may
+    # wait is admission's to decide, which answers with a code.
+    ("grpc.server.max_pending_requests", 1 << 20),
+    ("grpc.server.max_pending_requests_hard_limit", 1 << 20),
 )
 """For every server."""
 
@@ -66,3 +72,55 @@ async def unary(
         grpc.aio.Metadata(),
         details="the call ended without a response",
     )
+
+
+async def stream(
+    channel: grpc.aio.Channel, path: str, requests: bytes | AsyncIterator[bytes], metadata: Metadata
+) -> AsyncGenerator[bytes, None]:
+    """One call whose responses are a stream, and whose requests may be one.
+
+    Raises `grpc.aio.AioRpcError`, and whatever `requests` raises.
+    """
+    one: Any = channel.unary_stream(path)
+    several: Any = channel.stream_stream(path)
+    if isinstance(requests, bytes):
+        call = one(requests, metadata=tuple(metadata))
+        sending = None
+    else:
+        call = several(metadata=tuple(metadata))
+        sending = asyncio.create_task(_send(call, requests))
+    try:
+        while (response := await call.read()) is not grpc.aio.EOF:
+            yield response
+    finally:
+        if not call.done():
+            call.cancel()
+        if sending is not None:
+            sending.cancel()
+            await asyncio.wait((sending,))
+            if not sending.cancelled() and (broken := sending.exception()) is not None:
+                raise broken
+
+
+async def _send(call: Any, requests: AsyncIterator[bytes]) -> None:
+    try:
+        async for request in requests:
+            if not await write(call, request):
+                return
+        await call.done_writing()
+    except BaseException:
+        call.cancel()
+        raise
+
+
+async def write(call: Any, message: bytes) -> bool:
+    """Sends one message of a stream; False where the peer has ended the call, as its responses tell.
+
+    `call.write` would put a status of its own in the place of the peer's (grpc/grpc#36066).
+    """
+    try:
+        await call.wait_for_connection()
+        await call._cython_call.send_serialized_message(message)
+    except (cygrpc.InternalError, grpc.aio.AioRpcError):
+        return False
+    return True

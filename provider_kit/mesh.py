@@ -10,7 +10,7 @@ import grpc
 from contract.context import EXECUTION_KEY, METHOD_KEY, MODULE_KEY, SERVICE_KEY, TOKEN_KEY
 from contract.errors import from_rpc_error
 from contract.handshake import Handshake
-from contract.transport import CHANNEL_OPTIONS, DYNAMIC, unary
+from contract.transport import CHANNEL_OPTIONS, DYNAMIC, stream, unary
 from wuu.mesh.v1.diagnostics_pb2 import Failure, ReportRequest
 from wuu.mesh.v1.dynamic_pb2 import InvokeRequest, InvokeResponse
 
@@ -71,18 +71,14 @@ class Mesh:
         self, path: str, requests: AsyncIterator[bytes] | bytes, *, service: str
     ) -> AsyncIterator[bytes]:
         """A call whose responses are a stream, by its gRPC path, in serialized messages."""
-        metadata = self._metadata(service, "", "")
-        unary: Any = self._channel.unary_stream(path)
-        streaming: Any = self._channel.stream_stream(path)
-        call = (unary if isinstance(requests, bytes) else streaming)(requests, metadata=metadata)
+        responses = stream(self._channel, path, requests, self._metadata(service, "", ""))
         try:
-            while (response := await call.read()) is not grpc.aio.EOF:
+            async for response in responses:
                 yield response
         except grpc.aio.AioRpcError as error:
             raise from_rpc_error(error) from None
         finally:
-            if not call.done():
-                call.cancel()
+            await responses.aclose()
 
     async def report(
         self, *, stray_lines: int = 0, last_stray_line: str = "", failure: Failure | None = None

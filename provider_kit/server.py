@@ -249,8 +249,9 @@ async def _fail(context: grpc.aio.ServicerContext[Any, Any], call: Call, failure
         await context.abort(grpc.StatusCode.UNAVAILABLE, str(failure))
     if isinstance(failure, asyncio.CancelledError):
         task = asyncio.current_task()
-        if task is not None:
-            task.uncancel()
+        if task is not None and task.cancelling():
+            # The caller is gone. It hears no status, and giving it one leaks native memory.
+            raise failure
         await _abort(context, MeshError("execution_cancelled", "the call was cancelled", domain=CONTRACT))
     method = f"{call.context.service} {call.context.method}"
     log.error(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import stat
 import tempfile
 from dataclasses import dataclass
@@ -106,8 +107,7 @@ class Home:
                 f"socket paths under {self.sockets} pass {SOCKET_PATH_LIMIT} bytes",
                 remedy="Set XDG_RUNTIME_DIR to a shorter path.",
             )
-        for stale in self.sockets.iterdir():
-            stale.unlink()
+        _empty(self.sockets)
         return lock
 
     def announce(self, running: Running) -> None:
@@ -121,8 +121,7 @@ class Home:
         self._pid_file.unlink(missing_ok=True)
         if not self.sockets.is_dir():
             return  # The system empties a runtime directory when its user has logged out.
-        for socket in self.sockets.iterdir():
-            socket.unlink()
+        _empty(self.sockets)
         self.sockets.rmdir()
 
     def running(self) -> Running | None:
@@ -135,3 +134,11 @@ class Home:
     @property
     def _pid_file(self) -> Path:
         return self.root / "mesh.json"
+
+
+def _empty(directory: Path) -> None:
+    for entry in directory.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()

@@ -6,10 +6,11 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import grpc
 
@@ -37,6 +38,9 @@ from wuu.mesh.v1 import control_pb2_grpc
 from wuu.mesh.v1.lifecycle_pb2 import ServiceChangedRequest
 
 log = logging.getLogger(__name__)
+
+EXIT_WAIT = 0.5
+"""Seconds within which a process that closed its output ends by itself."""
 
 STOP_TIMEOUT = 4.0
 """Seconds that the stop of every module may take in all; `down` promises five."""
@@ -175,6 +179,20 @@ class Mesh:
         self._crashed(instance, MeshError("service_unavailable", words))
 
     def _report_failure(self, instance: Instance, error: MeshError) -> None:
+        if error.code == "service_unavailable":
+            # Its process is about to end, and how it ends says more; if it does not, it is ended.
+            self._begin(self._end_unless_it_exits(instance, error))
+        else:
+            self._end(instance, error)
+
+    async def _end_unless_it_exits(self, instance: Instance, error: MeshError) -> None:
+        if instance.child is not None:
+            await asyncio.wait((instance.child.exited,), timeout=EXIT_WAIT)
+            if instance.child.exited.done():
+                return
+        self._end(instance, error)
+
+    def _end(self, instance: Instance, error: MeshError) -> None:
         self._crashed(instance, error)
         if instance.child is not None and self._children is not None:
             self._children.kill(instance.child)
@@ -193,9 +211,13 @@ class Mesh:
     def _announce(self, generation: Generation, gone: Instance) -> None:
         """Tells the consumers of a failed instance, each on its own: a deaf one keeps nobody else from it."""
         for consumer in generation.graph.consumers_of(gone.module):
-            telling = asyncio.create_task(self._tell(generation, consumer, gone))
-            self._background.add(telling)
-            telling.add_done_callback(self._background.discard)
+            self._begin(self._tell(generation, consumer, gone))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs something beside, until the mesh stops."""
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
     async def _tell(self, generation: Generation, consumer: str, gone: Instance) -> None:
         instance = generation.instances.get(consumer)

@@ -188,7 +188,9 @@ class Admission:
                 "generation_closed", f"{route.label} {method.name} may not be called during cleanup"
             )
         if callee.failure is not None:
-            raise _refused("service_unavailable", f"{callee.module}: {callee.failure.message}")
+            why = callee.failure.message
+            named = why if why.startswith(callee.module) else f"{callee.module}: {why}"
+            raise _refused("service_unavailable", named)
         hops = 0 if parent is None else parent.hops + 1
         if hops > MAX_HOPS:
             raise _refused("limit_exceeded", f"calls nest deeper than {MAX_HOPS}")

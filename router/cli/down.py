@@ -18,7 +18,10 @@ TIMEOUT = 10.0
 def stop(root: Path | None) -> None:
     """Stops the mesh of a home and waits for the end of its router."""
     with explained(), Session.of(root) as session, console(stderr=True).status("stopping the mesh"):
-        pid = session.status().router.pid
+        running = session.home.running()
+        if running is None:
+            return
+        pid = running.pid
         try:
             router = os.pidfd_open(pid)
         except ProcessLookupError:

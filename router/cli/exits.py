@@ -54,7 +54,9 @@ def explained() -> Iterator[None]:
         fail(EXIT_NO_MESH, str(absent), "Start one with `wuu-mesh up`, or name its --home.")
     except MeshError as error:
         outcome = f"\n  {error.outcome}: {OUTCOMES[error.outcome]}" if error.outcome in OUTCOMES else ""
-        fail(EXIT_ERROR, f"{error.code}: {error.message}{outcome}", error.remedy)
+        pointer = error.details.get("pointer", "")
+        where = "" if error.message.startswith(pointer) else f" at {pointer}"
+        fail(EXIT_ERROR, f"{error.code}: {error.message}{where}{outcome}", error.remedy)
     except KeyboardInterrupt:
         raise typer.Exit(EXIT_INTERRUPTED) from None
     except OSError as unusable:

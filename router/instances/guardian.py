@@ -168,6 +168,8 @@ class Guardian:
         """Signals a child's process group."""
         if process := self.children.get(child):
             self.signal_group(process.pid, signal)
+            # One that left its group is still our child; it is not collected, so its id is its own.
+            os.kill(process.pid, signal)
 
     def signal_group(self, group: int, number: int) -> None:
         """Signals a process group that may be gone."""

@@ -11,6 +11,8 @@ KEPT = 5
 TAIL_BYTES = 600
 """How much of the end of a log is quoted in an error."""
 
+_INFO = '{"level": "INFO"'
+
 SEARCHED_BYTES = 8192
 """How far back the quotation may reach for lines that are not part of a stack trace."""
 
@@ -19,7 +21,7 @@ def new_log(directory: Path, module: str, incarnation: str) -> Path:
     """The path of the log of a new instance; all but the newest logs of the module are removed."""
     own = directory / module
     own.mkdir(parents=True, exist_ok=True)
-    logs = sorted(own.iterdir(), key=lambda log: log.stat().st_mtime)
+    logs = sorted(own.glob("*.log"), key=lambda log: log.stat().st_mtime)
     for old in logs[: -KEPT + 1]:
         old.unlink()
     log = own / f"{incarnation}.log"
@@ -32,13 +34,14 @@ def latest_log(directory: Path, module: str) -> Path | None:
     own = directory / module
     if not own.is_dir():
         return None
-    return max(own.iterdir(), key=lambda log: log.stat().st_mtime_ns, default=None)
+    return max(own.glob("*.log"), key=lambda log: log.stat().st_mtime_ns, default=None)
 
 
 def tail(log: Path) -> str:
     """The last lines of a log in one line of text.
 
     Indented lines are left out: in a stack trace they are the frames, and what went wrong is not among them.
+    So are our own lines at INFO, which are no last words.
     """
     try:
         with log.open("rb") as opened:
@@ -46,6 +49,10 @@ def tail(log: Path) -> str:
             last = opened.read()
     except FileNotFoundError:
         return ""
-    lines = [line for line in last.decode("utf-8", "replace").splitlines() if line[:1].strip()]
+    lines = [
+        line
+        for line in last.decode("utf-8", "replace").splitlines()
+        if line[:1].strip() and not line.startswith(_INFO)
+    ]
     said = " | ".join(lines[-8:])
     return said if len(said) <= TAIL_BYTES else "…" + said[-TAIL_BYTES:]

@@ -96,8 +96,13 @@ class Starter:
         unconfirmed = None
         if child is not None and not child.exited.done():
             if instance.declaration is not None:
+                bound = min(lifecycle.SHUTDOWN_TIMEOUT, within / 2)
                 try:
-                    await lifecycle.shutdown(instance, min(lifecycle.SHUTDOWN_TIMEOUT, within / 2))
+                    async with asyncio.timeout(bound):
+                        await lifecycle.shutdown(instance, bound)
+                except TimeoutError:
+                    silent = f"{instance.module} did not answer shutdown within {bound:g} s"
+                    unconfirmed = MeshError("deadline_exceeded", silent)
                 except MeshError as error:
                     unconfirmed = error
             await self._end(child, min(EXIT_GRACE, within / 4))
@@ -206,6 +211,8 @@ def environment(inherited: Mapping[str, str], named: tuple[str, ...]) -> dict[st
     PATH begins with the directory of the mesh's own Python, so that `python` has the kit.
     """
     env = {name: inherited[name] for name in (*ENVIRONMENT, *named) if name in inherited}
+    # What a Python provider prints is in its log at once, and not lost with it.
+    env["PYTHONUNBUFFERED"] = "1"
     env["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), env.get("PATH", os.defpath)])
     return env
 

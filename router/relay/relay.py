@@ -15,8 +15,9 @@ import grpc
 
 from contract.context import CONTEXT_KEY
 from contract.errors import MeshError, Outcome, WireStatus, to_status
-from contract.transport import MESSAGE_LIMIT
+from contract.transport import MESSAGE_LIMIT, write
 from router.admission.admission import Admission, Admitted, Envelope
+from router.admission.execution import Execution
 from router.instances.instance import Instance
 from router.relay.status import passed, provider_status
 from wuu.mesh.v1.declaration_pb2 import Shape
@@ -77,7 +78,7 @@ class Relay:
                 status = await provider_status(error, route.instance)
         except asyncio.CancelledError:
             # Of the call, or of the wait for how its provider ended.
-            status = _cancelled(admitted)
+            status = _cancelled(admitted.execution)
         finally:
             self._executions.end(execution)
             if call is not None and not call.done():
@@ -112,7 +113,7 @@ class Relay:
                 status = await provider_status(error, instance)
         except asyncio.CancelledError:
             # Of the call, or of the wait for how its provider ended.
-            status = _cancelled(admitted)
+            status = _cancelled(admitted.execution)
         finally:
             self._executions.end(admitted.execution)
             sending.cancel()
@@ -128,7 +129,8 @@ async def _send(context: Context, call: Any, admitted: Admitted) -> None:
     try:
         while (request := await context.read()) is not grpc.aio.EOF:
             _check_size(request, outcome="unknown")
-            await call.write(request)
+            if not await write(call, request):
+                return
         await call.done_writing()
     except MeshError as too_large:
         admitted.execution.cancel(too_large)
@@ -160,12 +162,17 @@ async def _pass_trailing(call: Any, context: Context) -> None:
         context.set_trailing_metadata(trailing)
 
 
-def _cancelled(admitted: Admitted) -> WireStatus:
-    """The status of a cancelled call. A cancelled `grpc.aio` handler sends none by itself."""
+def _cancelled(execution: Execution) -> WireStatus:
+    """The status of a call that the mesh cancelled. A cancelled `grpc.aio` handler sends none by itself.
+
+    A caller that cancelled hears no status, and giving it one leaks native memory: the error goes on.
+    """
+    reason = execution.cancelled
+    if reason is None:
+        raise asyncio.CancelledError
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()
-    reason = admitted.execution.cancelled or MeshError("execution_cancelled", "the caller cancelled the call")
     if not reason.outcome:
         reason = MeshError(reason.code, reason.message, **{**reason.details, "outcome": "unknown"})
     return to_status(reason)

@@ -9,10 +9,13 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from contract.context import TOKEN_KEY
-from contract.errors import MeshError, to_status
+from contract.errors import CODE_LIMIT, MESSAGE_LIMIT, MeshError, clip, to_status
 from router.admission.admission import Admission
 from router.instances.instance import Instance
 from wuu.mesh.v1.diagnostics_pb2 import ReportRequest, ReportResponse
+
+STRAY_LINE_LIMIT = 800
+"""Bytes of UTF-8 that are kept of a stray line: 200 characters of any script."""
 
 _REPORT = "/wuu.mesh.v1.Diagnostics/Report"
 
@@ -38,9 +41,12 @@ class Reports(grpc.GenericRpcHandler):
             await context.abort(status.code, status.message, status.trailers)
             raise AssertionError("abort raises") from None
         instance.stray_lines = report.stray_lines
-        instance.last_stray_line = report.last_stray_line
+        instance.last_stray_line = clip(report.last_stray_line, STRAY_LINE_LIMIT)
         if report.HasField("failure"):
-            self._failed(instance, MeshError(report.failure.code, report.failure.message))
+            failure = report.failure
+            self._failed(
+                instance, MeshError(clip(failure.code, CODE_LIMIT), clip(failure.message, MESSAGE_LIMIT))
+            )
         return ReportResponse().SerializeToString()
 
     def _instance(self, context: Any) -> Instance:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import Any
 
 import grpc
@@ -61,8 +61,15 @@ def wire(caller: Caller) -> Callable[..., Any]:
 
 async def streamed(caller: Caller, rpc: str, requests: bytes | Sequence[bytes]) -> list[bytes]:
     """Everything that an rpc of the probe's streams answers."""
+    sent = requests if isinstance(requests, bytes) else one_by_one(requests)
     metadata = caller.metadata("probe.streams@1")
-    return [answer async for answer in caller.stream(f"/{STREAMS}/{rpc}", requests, metadata)]
+    return [answer async for answer in caller.stream(f"/{STREAMS}/{rpc}", sent, metadata)]
+
+
+async def one_by_one(requests: Iterable[bytes]) -> AsyncIterator[bytes]:
+    """A stream of requests."""
+    for request in requests:
+        yield request
 
 
 # --- shapes ---
@@ -128,6 +135,20 @@ async def test_a_module_reaches_the_four_shapes_through_the_kit(mesh: Mesh) -> N
     assert await all_of("Both", some()) == [b"a", b"b"]
     error = await failure(all_of("Nowhere", b""))
     assert error.code == "method_not_found"
+    await kit.close()
+
+
+async def test_a_module_whose_requests_break_hears_of_it_and_the_call_is_cancelled(mesh: Mesh) -> None:
+    kit = Kit.connect(Handshake(**await mesh.call("probe.caller@1", "shake")))
+
+    async def broken() -> AsyncIterator[bytes]:
+        yield b"one"
+        raise LookupError("there is no second")
+
+    with pytest.raises(LookupError, match="there is no second"):
+        async for answer in kit.stream(f"/{STREAMS}/Both", broken(), service="probe.streams@1"):
+            assert answer == b"one"
+    await mesh.idle()
     await kit.close()
 
 
@@ -262,6 +283,21 @@ async def test_a_stream_that_breaks_keeps_its_messages_and_ends_with_the_status(
     with pytest.raises(MeshError) as caught:
         await anext(answers)
     assert (caught.value.code, caught.value.domain) == ("mine", "acme")
+
+
+async def test_a_stream_that_is_refused_while_its_requests_come_ends_with_the_providers_status(
+    caller: Caller,
+) -> None:
+    """Many times, since it depends on whether a request or the status is on its way first."""
+    asked = b'{"status":"ABORTED","reason":"mine","domain":"acme"}'
+
+    async def refused() -> list[bytes]:
+        requests = one_by_one([asked] * 5)
+        stream = caller.stream(f"/{WIRE}/Stutter", requests, caller.metadata("bare.wire@1"))
+        return [answer async for answer in stream]
+
+    errors = [await failure(refused()) for _ in range(100)]
+    assert {(error.code, error.domain, error.message) for error in errors} == {("mine", "acme", "as asked")}
 
 
 async def test_a_unary_answer_without_a_message_is_a_protocol_violation(wire: Callable[..., Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import msgspec
 
 from contract.context import AS_KEY, EXECUTION_KEY, METHOD_KEY, MODULE_KEY, SERVICE_KEY, TOKEN_KEY
 from contract.errors import MeshError, from_rpc_error
-from contract.transport import Metadata
+from contract.transport import Metadata, stream
 from tests.support.process import PATIENCE
 from wuu.mesh.v1.dynamic_pb2 import InvokeRequest, InvokeResponse
 
@@ -111,25 +111,21 @@ class Caller:
         raise AssertionError(f"{path} did not fail")
 
     async def stream(
-        self, path: str, requests: bytes | Iterable[bytes] | AsyncIterator[bytes], metadata: Metadata
+        self, path: str, requests: bytes | AsyncIterator[bytes], metadata: Metadata
     ) -> AsyncGenerator[bytes, None]:
         """A call of any shape: on the wire they are the same."""
-        open_unary: Any = self._channel.unary_stream(path)
-        open_stream: Any = self._channel.stream_stream(path)
-        call = (open_unary if isinstance(requests, bytes) else open_stream)(
-            requests, metadata=tuple(metadata)
-        )
+        responses = stream(self._channel, path, requests, metadata)
         try:
             while True:
                 async with asyncio.timeout(PATIENCE):
-                    response = await call.read()
-                if response is grpc.aio.EOF:
+                    response = await anext(responses, None)
+                if response is None:
                     return
                 yield response
         except grpc.aio.AioRpcError as error:
             raise from_rpc_error(error) from None
         finally:
-            call.cancel()
+            await responses.aclose()
 
 
 async def failure(of: Any) -> MeshError:
