@@ -95,7 +95,9 @@ class Launch:
         os.set_blocking(said, False)
         signal.set_wakeup_fd(said)
         for number in _SIGNALS:
-            signal.signal(number, lambda *_: None)
+            # What `nohup` or a script made us ignore stays ignored.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, lambda *_: None)
         threading.Thread(target=self._hear, args=(heard,), daemon=True).start()
 
     def _hear(self, heard: int) -> None:

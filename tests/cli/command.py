@@ -9,7 +9,6 @@ import sys
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import IO
 
 import psutil
 
@@ -52,7 +51,7 @@ async def composed(*entries: Entry, services: Iterable[Mapping[str, object]] = (
 @contextmanager
 def begun(mesh: Mesh, *arguments: object) -> Iterator[subprocess.Popen[bytes]]:
     """A command that runs on, at most to the end of the context; `stdout` has all that it says."""
-    command = mesh.spawn(*map(str, arguments), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    command = mesh.spawn(*map(str, arguments), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0)
     try:
         yield command
     finally:
@@ -99,7 +98,15 @@ def left_behind(mesh: Mesh) -> list[psutil.Process]:
 
 
 def _lines(command: subprocess.Popen[bytes]) -> Iterator[str]:
-    out: IO[bytes] | None = command.stdout
+    out = command.stdout
     assert out is not None
-    for line in iter(out.readline, b""):
-        yield line.decode()
+    line = b""
+    while True:
+        assert select.select([out], [], [], PATIENCE)[0], f"nothing was said any more, after {line!r}"
+        byte = out.read(1)
+        line += byte
+        if line and byte in (b"\n", b""):
+            yield line.decode()
+            line = b""
+        if not byte:
+            return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from collections.abc import AsyncIterator
 
 import pytest
@@ -45,6 +46,21 @@ async def test_up_stops_while_a_module_hangs_in_initialize(slow: Mesh, number: s
     assert "Traceback" not in said + slow.log("wuu.router")
     assert slow.announced is None
     assert left_behind(slow) == []
+
+
+async def test_what_was_started_to_survive_a_hangup_does(slow: Mesh) -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        up = slow.spawn(
+            "up", "-c", slow.composition, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0
+        )
+    finally:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    heard(up, "module slow starting")
+    up.send_signal(signal.SIGHUP)
+    assert slow.cli("status").returncode == 0
+    up.send_signal(signal.SIGINT)
+    assert end(up)[0] == 0
 
 
 async def test_up_that_was_to_detach_says_that_the_mesh_is_not_up(slow: Mesh) -> None:
