@@ -281,6 +281,9 @@ class Probe(Module):
         asked = msgspec.json.decode(params, type=NestedCall)
         with self._waiting(asked.key, call):
             outcome = await self._outcome(asked, call.mesh, call.context.execution)
+            if outcome.get("error", {}).get("code") == "execution_cancelled":
+                # The end of the nested call may overtake the cancel of this one, on another connection.
+                await asyncio.Event().wait()
         return {**outcome, "context": await self.context(b"", call)}
 
     async def abandon(self, params: bytes, call: Call) -> Any:
