@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import socket
 import stat
+import struct
 import tempfile
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +20,9 @@ from contract.errors import MeshError
 
 SOCKET_PATH_LIMIT = 107
 """Bytes that the path of a Unix socket may have on Linux."""
+
+_CREDENTIALS = struct.Struct("iII")
+"""`struct ucred` of unix(7): pid, uid, gid."""
 
 
 class Running(msgspec.Struct, frozen=True):
@@ -84,12 +90,7 @@ class Home:
             lock.acquire(timeout=0)
         except filelock.Timeout:
             holder = self.running()
-            who = f"process {holder.pid}" if holder else "another process"
-            raise MeshError(
-                "service_unavailable",
-                f"{who} holds {self.root}",
-                remedy="Stop it with `wuu-mesh down`, or use another home with --home DIR.",
-            ) from None
+            raise self._held(f"process {holder.pid}" if holder else "another process") from None
         self._pid_file.unlink(missing_ok=True)
         self.logs.mkdir(exist_ok=True)
         for directory in (self.sockets.parent, self.sockets):
@@ -107,8 +108,20 @@ class Home:
                 f"socket paths under {self.sockets} pass {SOCKET_PATH_LIMIT} bytes",
                 remedy="Set XDG_RUNTIME_DIR to a shorter path.",
             )
+        holder_pid = listener(self.sockets / "control")
+        if holder_pid is not None:
+            # The home was removed under a mesh that runs on, and its lock with it.
+            lock.release()
+            raise self._held(f"process {holder_pid}", f"`kill {holder_pid}`")
         _empty(self.sockets)
         return lock
+
+    def _held(self, holder: str, stop: str = "`wuu-mesh down`") -> MeshError:
+        return MeshError(
+            "service_unavailable",
+            f"{holder} holds {self.root}",
+            remedy=f"Stop it with {stop}, or use another home with --home DIR.",
+        )
 
     def announce(self, running: Running) -> None:
         """Writes `mesh.json`, so that commands find this mesh."""
@@ -134,6 +147,18 @@ class Home:
     @property
     def _pid_file(self) -> Path:
         return self.root / "mesh.json"
+
+
+def listener(path: str | Path) -> int | None:
+    """The process that takes connections on a Unix socket; None for what a killed one left behind."""
+    with closing(socket.socket(socket.AF_UNIX)) as tried:
+        try:
+            tried.connect(str(path))
+        except OSError:
+            return None
+        credentials = tried.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid, _, _ = _CREDENTIALS.unpack(credentials)
+    return int(pid)
 
 
 def _empty(directory: Path) -> None:

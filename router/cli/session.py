@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,7 +11,7 @@ import grpc
 from contract.errors import MeshError, error_info, from_rpc_error
 from contract.transport import CHANNEL_OPTIONS
 from router.cli.exits import NoMesh
-from router.home import Home
+from router.home import Home, listener
 from wuu.mesh.v1 import control_pb2, control_pb2_grpc
 
 CONNECT_TIMEOUT = 5.0
@@ -30,14 +28,14 @@ class Session:
     def __init__(self, home: Home, control: str) -> None:
         """Raises `NoMesh` where nobody listens, and `service_unavailable` where nobody answers."""
         self.home = home
-        if not _listens(control):
+        if listener(control) is None:
             raise NoMesh(home)
         self._channel = grpc.insecure_channel(f"unix:{control}", options=CHANNEL_OPTIONS)
         try:
             grpc.channel_ready_future(self._channel).result(timeout=CONNECT_TIMEOUT)
         except grpc.FutureTimeoutError:
             self.close()
-            if not _listens(control):
+            if listener(control) is None:
                 raise NoMesh(home) from None  # It went away in the meantime.
             raise MeshError(
                 "service_unavailable",
@@ -106,13 +104,3 @@ class Session:
             status: Any = error
             raise from_rpc_error(status) from None
         return answer
-
-
-def _listens(path: str) -> bool:
-    """Whether somebody takes connections. What a killed router left behind is a socket that nobody does."""
-    with closing(socket.socket(socket.AF_UNIX)) as tried:
-        try:
-            tried.connect(path)
-        except OSError:
-            return False
-    return True

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 
 from tests.support.composition import Entry, probe, select, shell
 from tests.support.mesh import Mesh, running
-
-
-@pytest.fixture(scope="package", autouse=True)
-def heeded() -> Iterator[None]:
-    """Signals that tests send: what runs in the background ignores some, and its children would, too."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGHUP)}
-    for number, handler in before.items():
-        if handler is signal.SIG_IGN:
-            signal.signal(number, signal.SIG_DFL)
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="package")

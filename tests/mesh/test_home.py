@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import stat
 from collections.abc import AsyncIterator
@@ -41,6 +42,22 @@ async def test_a_second_mesh_in_the_same_home_is_refused_and_hears_who_has_it(me
     assert f"process {mesh.router.pid} holds {mesh.home}" in second.stderr
     assert "wuu-mesh down" in second.stderr
     assert await mesh.call("probe.a@1", "echo", "unharmed") == "unharmed"
+
+
+async def test_a_mesh_whose_home_was_removed_keeps_its_sockets(mesh: Mesh) -> None:
+    router = mesh.router
+    assert await mesh.call("probe.a@1", "echo", "before") == "before"
+    shutil.rmtree(mesh.home)
+    second = mesh.cli("up", "--detach", "-c", mesh.composition)
+    assert second.returncode == 1
+    assert f"process {router.pid} holds {mesh.home}" in second.stderr
+    assert f"kill {router.pid}" in second.stderr
+    assert await mesh.call("probe.a@1", "echo", "unharmed") == "unharmed"
+    await mesh.hang_up()
+    router.signal(signal.SIGTERM)
+    assert router.ends()
+    mesh.up()
+    assert await mesh.call("probe.a@1", "echo", "anew") == "anew"
 
 
 async def test_what_a_killed_mesh_left_behind_does_not_block_a_start(mesh: Mesh) -> None:
