@@ -22,7 +22,7 @@ from contract.errors import MeshError
 from contract.log import log_to_stderr
 from router.composition.rejected import Rejected
 from router.home import Home, Running
-from router.instances.log import new_log
+from router.instances.log import begin, log_of
 from router.mesh import Mesh
 from router.names import ROUTER_LOG
 from router.reading import read
@@ -70,7 +70,8 @@ def _run(root: Path, composition: Path | None, *, attached: bool) -> int:
         return _refuse(Refusal("host_error", message, _ANOTHER_HOME, EXIT_BAD_FILE))
     try:
         document, discovery = read(composition, home)
-        log = new_log(home.logs, ROUTER_LOG, str(os.getpid()))
+        log = log_of(home.logs, ROUTER_LOG, str(os.getpid()))
+        begin(log)
         with log.open("ab") as opened:
             os.dup2(opened.fileno(), 2)
         log_to_stderr()

@@ -106,16 +106,19 @@ class Candidate:
             await self.starter.start(instance, self.timeout(module))
             self.supervise(instance)
             await lifecycle.initialize(instance, self._initialization(instance), self.timeout(module))
+            declaration = instance.declaration
+            assert declaration is not None
+            self.journal.keep_declaration(key, declaration)
         except MeshError as error:
             self._failed(instance, error)
             return
-        except OSError as failure:
-            self._failed(instance, MeshError("host_error", f"its state directory cannot be made: {failure}"))
+        except OSError as unwritable:
+            remedy = "See whether its disk is full or read-only, and whose it is."
+            self._failed(
+                instance, MeshError("host_error", f"the home cannot be written: {unwritable}", remedy=remedy)
+            )
             return
-        declaration = instance.declaration
-        assert declaration is not None
         self.shapes.learn(declaration)
-        self.journal.keep_declaration(key, declaration)
         self._know(module, declaration)
 
     def _initialization(self, instance: Instance) -> InitializeRequest:

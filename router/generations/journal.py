@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from contract.errors import MeshError
 from wuu.mesh.v1.declaration_pb2 import Declaration
 
 SCHEMA_VERSION = 1
 
 
 class Journal:
-    """An open journal."""
+    """An open journal. What cannot be read or written is a `host_error`."""
 
     def __init__(self, path: Path) -> None:
         """Opens the journal at `path`, made when missing. sqlite3.Error when it is not a journal."""
+        self._path = path
         self._db = sqlite3.connect(path, isolation_level=None)
         self._db.execute("PRAGMA journal_mode = WAL")
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
@@ -38,25 +41,37 @@ class Journal:
 
     def declaration(self, key: str) -> Declaration | None:
         """The declaration kept under a key of `declaration_key`."""
-        row = self._db.execute("SELECT declaration FROM declaration WHERE key = ?", (key,)).fetchone()
+        with self._usable():
+            row = self._db.execute("SELECT declaration FROM declaration WHERE key = ?", (key,)).fetchone()
         return Declaration.FromString(row[0]) if row else None
 
     def keep_declaration(self, key: str, declaration: Declaration) -> None:
         """Keeps a declaration."""
-        self._db.execute(
-            "INSERT OR REPLACE INTO declaration VALUES (?, ?)",
-            (key, declaration.SerializeToString(deterministic=True)),
-        )
+        with self._usable():
+            self._db.execute(
+                "INSERT OR REPLACE INTO declaration VALUES (?, ?)",
+                (key, declaration.SerializeToString(deterministic=True)),
+            )
 
     def next_generation(self) -> int:
         """A number greater than that of every generation before it in this home."""
-        number = self._db.execute("INSERT INTO generation DEFAULT VALUES").lastrowid
+        with self._usable():
+            number = self._db.execute("INSERT INTO generation DEFAULT VALUES").lastrowid
         assert number is not None
         return number
 
     def close(self) -> None:
         """Closes the file."""
         self._db.close()
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as unusable:
+            raise MeshError(
+                "host_error", f"{self._path}: {unusable}", remedy="See whether its disk is full or read-only."
+            ) from None
 
 
 def declaration_key(fingerprint: str, config: bytes | None, host_features: Iterable[str]) -> str:

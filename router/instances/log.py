@@ -17,16 +17,18 @@ SEARCHED_BYTES = 8192
 """How far back the quotation may reach for lines that are not part of a stack trace."""
 
 
-def new_log(directory: Path, module: str, incarnation: str) -> Path:
-    """The path of the log of a new instance; all but the newest logs of the module are removed."""
-    own = directory / module
-    own.mkdir(parents=True, exist_ok=True)
-    logs = sorted(own.glob("*.log"), key=lambda log: log.stat().st_mtime)
+def log_of(directory: Path, module: str, incarnation: str) -> Path:
+    """The path of the log of one start."""
+    return directory / module / f"{incarnation}.log"
+
+
+def begin(log: Path) -> None:
+    """Makes an empty log; all but the newest of its module are removed. Raises OSError."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    logs = sorted(log.parent.glob("*.log"), key=lambda log: log.stat().st_mtime)
     for old in logs[: -KEPT + 1]:
         old.unlink()
-    log = own / f"{incarnation}.log"
     log.touch(mode=0o600)
-    return log
 
 
 def latest_log(directory: Path, module: str) -> Path | None:
@@ -47,7 +49,7 @@ def tail(log: Path) -> str:
         with log.open("rb") as opened:
             opened.seek(max(opened.seek(0, os.SEEK_END) - SEARCHED_BYTES, 0))
             last = opened.read()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return ""
     lines = [
         line

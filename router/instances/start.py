@@ -24,9 +24,9 @@ from contract.errors import MeshError
 from contract.handshake import Attach
 from router.home import Home
 from router.instances import lifecycle
+from router.instances import log as logs
 from router.instances.children import Child, Children, Spawn
 from router.instances.instance import Instance
-from router.instances.log import new_log
 from router.names import BRIDGE
 from router.packages.manifest import BadPackage
 from router.packages.package import Package
@@ -61,7 +61,7 @@ class Starter:
         return Instance(
             package=package,
             socket=self.home.sockets / incarnation[:8],
-            log=new_log(self.home.logs, module, incarnation),
+            log=logs.log_of(self.home.logs, module, incarnation),
             incarnation=incarnation,
         )
 
@@ -69,8 +69,10 @@ class Starter:
         """Spawns the process and waits until its socket answers SERVING.
 
         Raises `service_unavailable` when the command does not exist or exits, `deadline_exceeded` when it
-        never listens; the message quotes how it ended and what it said last.
+        never listens; the message quotes how it ended and what it said last. Raises OSError when the home
+        cannot be written.
         """
+        logs.begin(instance.log)
         instance.child = await self._spawn(instance, timeout)
         healthy = asyncio.create_task(_serving(instance, timeout))
         try:
@@ -178,7 +180,9 @@ class Starter:
 
     async def _start_bridge(self) -> Child:
         incarnation = secrets.token_hex(8)
+        log = logs.log_of(self.home.logs, BRIDGE, incarnation)
         try:
+            logs.begin(log)
             child = await self.children.spawn(
                 Spawn(
                     name=f"{BRIDGE}@{incarnation}",
@@ -186,7 +190,7 @@ class Starter:
                     argv=[sys.executable, "-P", "-m", "bridge_jsonl"],
                     cwd=self.home.root,
                     env=environment(os.environ, ()),
-                    log=new_log(self.home.logs, BRIDGE, incarnation),
+                    log=log,
                 )
             )
         except OSError as failure:

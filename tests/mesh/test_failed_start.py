@@ -23,6 +23,8 @@ async def mesh() -> AsyncIterator[Mesh]:
         Entry(id="bad-manifest", manifest='{"schema_version": 1, "id": "bad-manifest"}'),
         Entry(id="torn-manifest", manifest='{"schema_version": 1,\n "id": }'),
         probe("linked"),
+        probe("no-log"),
+        probe("no-state"),
         probe("initialize-fails", steps={"initialize": Action(error="the config is odd")}),
         probe("old", provides=["probe.old@1"], lifecycle=1),
         probe("demanding", features=["time.travel.v1"]),
@@ -44,6 +46,9 @@ async def mesh() -> AsyncIterator[Mesh]:
         probe("chatty", provides=["probe.chatty@1"], rubbish=["hello", '{"not": "a frame"}']),
     )
     (mesh.directory / "packages" / "linked" / "elsewhere").symlink_to("/")
+    for occupied in (mesh.home / "logs" / "no-log", mesh.home / "state" / "no-state"):
+        occupied.parent.mkdir(parents=True)
+        occupied.touch()
     mesh.up()
     yield mesh
     await mesh.close()
@@ -64,6 +69,8 @@ async def test_the_rest_starts(mesh: Mesh) -> None:
         ("never-listens", "deadline_exceeded", r"did not listen .* within 1 s.*I am not listening"),
         ("bad-manifest", "invalid_request", r"plugin\.json: /name: is required"),
         ("torn-manifest", "invalid_request", r"plugin\.json:2:8"),
+        ("no-log", "host_error", r"the home cannot be written: .*/logs/no-log"),
+        ("no-state", "host_error", r"the home cannot be written: .*/state/no-state"),
         ("linked", "invalid_request", r"elsewhere: is a symbolic link"),
         ("initialize-fails", "host_error", r"initialize: the config is odd"),
         ("old", "protocol_violation", r"old speaks lifecycle 1, not 2"),
