@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from router.cli import complete
-from router.cli.options import CompositionOption, HomeOption, JsonOption
+from router.cli.options import CompositionOption, HomeOption, JsonOption, TimeoutOption
 
 _SETTINGS = {"help_option_names": ["--help", "-h"]}
 
@@ -120,6 +120,7 @@ def call(
             show_default=False,
         ),
     ] = "",
+    timeout: TimeoutOption = None,
     home: HomeOption = None,
 ) -> None:
     """Call a method of a service and print its result as JSON.
@@ -128,7 +129,7 @@ def call(
     """
     from router.cli.call import print_result
 
-    print_result(home, service, method, params, as_module)
+    print_result(home, service, method, params, as_module, timeout)
 
 
 @app.command()
@@ -171,7 +172,8 @@ def run_tool(
     ],
     arguments: Annotated[
         str, typer.Argument(metavar="JSON|-", help="The arguments; - reads standard input.")
-    ],
+    ] = "{}",
+    timeout: TimeoutOption = None,
     home: HomeOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -181,7 +183,7 @@ def run_tool(
     """
     from router.cli.tool import run
 
-    run(home, tool, arguments, json=json)
+    run(home, tool, arguments, timeout, json=json)
 
 
 app.add_typer(_tool, name="tool")

@@ -22,9 +22,11 @@ from wuu.mesh.v1.declaration_pb2 import MethodDescriptor
 from wuu.mesh.v1.dynamic_pb2 import InvokeRequest, InvokeResponse
 
 
-def print_result(root: Path | None, service: str, method: str, params: str, as_module: str) -> None:
+def print_result(
+    root: Path | None, service: str, method: str, params: str, as_module: str, timeout: float | None
+) -> None:
     """Calls a method and prints what it returns."""
-    with explained(), Session.of(root) as session:
+    with explained(), Session.of(root, timeout) as session:
         given = read_json(params) if params else b""
         emit_json(invoke(session, service, method, given, as_module))
 

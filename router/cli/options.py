@@ -39,3 +39,14 @@ CompositionOption = Annotated[
         show_default=False,
     ),
 ]
+
+TimeoutOption = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        metavar="SECONDS",
+        min=0.001,
+        help="Give up after so long: the call is cancelled, with all that it called. No bound by default.",
+        show_default=False,
+    ),
+]

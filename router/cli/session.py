@@ -25,9 +25,13 @@ _GONE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 class Session:
     """Calls over the control socket. Failures are `MeshError`."""
 
-    def __init__(self, home: Home, control: str) -> None:
-        """Raises `NoMesh` where nobody listens, and `service_unavailable` where nobody answers."""
+    def __init__(self, home: Home, control: str, timeout: float | None = None) -> None:
+        """Raises `NoMesh` where nobody listens, and `service_unavailable` where nobody answers.
+
+        `timeout` bounds each call of a service, in seconds.
+        """
         self.home = home
+        self._timeout = timeout
         if listener(control) is None:
             raise NoMesh(home)
         self._channel = grpc.insecure_channel(f"unix:{control}", options=CHANNEL_OPTIONS)
@@ -45,13 +49,13 @@ class Session:
         self.control: Any = control_pb2_grpc.ControlStub(self._channel)
 
     @classmethod
-    def of(cls, root: Path | None) -> Self:
+    def of(cls, root: Path | None, timeout: float | None = None) -> Self:
         """The session with the mesh of a home. Raises `NoMesh`."""
         home = Home.at(root)
         running = home.running()
         if running is None:
             raise NoMesh(home)
-        return cls(home, running.control)
+        return cls(home, running.control, timeout)
 
     def __enter__(self) -> Self:
         return self
@@ -99,8 +103,11 @@ class Session:
         """One call of a service, in serialized messages."""
         send: Any = self._channel.unary_unary(path)
         try:
-            answer: bytes = send(request, metadata=tuple(metadata))
+            answer: bytes = send(request, metadata=tuple(metadata), timeout=self._timeout)
         except grpc.RpcError as error:
             status: Any = error
+            if status.code() == grpc.StatusCode.DEADLINE_EXCEEDED and self._timeout is not None:
+                late = f"no answer within {self._timeout:g} s"
+                raise MeshError("deadline_exceeded", late, outcome="unknown") from None
             raise from_rpc_error(status) from None
         return answer

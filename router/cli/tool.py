@@ -51,12 +51,12 @@ def show(root: Path | None, *, json: bool) -> None:
         out.print("no module contributes a tool")
 
 
-def run(root: Path | None, tool: str, arguments: str, *, json: bool) -> None:
+def run(root: Path | None, tool: str, arguments: str, timeout: float | None, *, json: bool) -> None:
     """Runs a tool and prints its result."""
     module, _, tool_id = tool.partition("/")
     if not module or not tool_id:
         fail(EXIT_USAGE, f"'{tool}' is not MODULE/TOOL", "`wuu-mesh tool list` shows what there is.")
-    with explained(), Session.of(root) as session:
+    with explained(), Session.of(root, timeout) as session:
         response = _execute(session, module, tool_id, read_json(arguments))
         if json:
             emit_json(to_json(response))

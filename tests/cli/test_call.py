@@ -28,6 +28,18 @@ async def test_the_major_may_be_left_out_where_there_is_one(mesh: Mesh) -> None:
     assert mesh.cli("call", "probe.notes", "echo", "1").stdout == "1\n"
 
 
+async def test_a_call_is_given_up_after_its_timeout_and_cancelled(mesh: Mesh) -> None:
+    answer = mesh.cli("call", "probe.notes@1", "hang", '{"key":"late"}', "--timeout", "0.5")
+    assert answer.returncode == 1
+    assert "deadline_exceeded: no answer within 0.5 s" in answer.stderr
+    assert "check before you repeat it" in answer.stderr
+    assert await mesh.call("probe.notes@1", "cancelled", {"key": "late"}) == 1
+
+
+async def test_a_timeout_is_a_time(mesh: Mesh) -> None:
+    assert mesh.cli("call", "probe.notes@1", "echo", "--timeout", "0").returncode == 2
+
+
 async def test_a_terminal_gets_a_layout(mesh: Mesh) -> None:
     with mesh.terminal("call", "probe.notes@1", "echo", '{"a":[1,2]}') as terminal:
         assert terminal.end() == '{\n  "a": [\n    1,\n    2\n  ]\n}\n'

@@ -71,7 +71,7 @@ def test_what_asks_nothing_of_a_mesh_does_not_load_what_does(option: str) -> Non
         (("status", "--nonsense"), "No such option: --nonsense"),
         (("call",), "Missing argument 'SERVICE'"),
         (("call", "probe.a@1"), "Missing argument 'METHOD'"),
-        (("tool", "run", "a/b"), "Missing argument 'JSON|-'"),
+        (("tool", "run"), "Missing argument 'MODULE/TOOL'"),
         (("up", "surplus"), "unexpected extra argument"),
         (("logs", "a", "b"), "unexpected extra argument"),
         (("status", "--home", ""), "it names no directory"),

@@ -35,6 +35,16 @@ async def test_a_tool_prints_its_text(mesh: Mesh) -> None:
     assert answer.stdout.startswith('{"a":1}\n')
 
 
+async def test_arguments_may_be_left_out(mesh: Mesh) -> None:
+    assert mesh.cli("tool", "run", "notes/echo").stdout.startswith("{}\n")
+
+
+async def test_a_tool_is_given_up_after_its_timeout(mesh: Mesh) -> None:
+    answer = mesh.cli("tool", "run", "notes/hang", "--timeout", "0.5")
+    assert answer.returncode == 1
+    assert "deadline_exceeded: no answer within 0.5 s" in answer.stderr
+
+
 async def test_a_tool_prints_its_whole_result_for_programs(mesh: Mesh) -> None:
     answer = mesh.cli("tool", "run", "notes/echo", "-", "--json", stdin=b'{"a": 1.0}')
     assert answer.returncode == 0
