@@ -203,7 +203,9 @@ class Mesh:
         instance.fail(error)
         self.events.emit("module", instance.module, "failed", error.message)
         generation = self.admission.generation
-        if generation is not None and generation.instances.get(instance.module) is instance:
+        if self.admission.closed or generation is None:
+            return
+        if generation.instances.get(instance.module) is instance:
             generation.state = "degraded"
             self.events.emit("generation", generation.id, "degraded", f"{instance.module} failed")
             self._announce(generation, instance)
@@ -230,7 +232,7 @@ class Mesh:
                 continue
             change = ServiceChangedRequest(service=edge.service, major=edge.major, reason=reason)
             try:
-                await lifecycle.service_changed(instance, change, instance.package.manifest.runtime.timeout)
+                await lifecycle.service_changed(instance, change)
             except MeshError as deaf:
                 log.warning("service-changed failed", extra={"consumer": consumer, "reason": deaf.message})
 
@@ -242,7 +244,7 @@ class Mesh:
     async def _stop(self, candidate: Candidate) -> None:
         """Consumers before their providers, all within `STOP_TIMEOUT`."""
         self.events.emit("mesh", "", "stopping")
-        self.admission.generation = None
+        self.admission.closed = True
         # It may be on its way, and what is activated of it has the same order.
         generation, starter = candidate.generation, candidate.starter
         if generation is not None:

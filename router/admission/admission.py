@@ -106,9 +106,16 @@ class Admission:
         """Live instances by token."""
         self.generation: Generation | None = None
         """The newest published generation."""
+        self.closed = False
+        """The mesh is stopping: the operator calls nothing any more."""
 
     def published(self) -> Generation:
-        """The newest published generation; `service_unavailable` while there is none."""
+        """The newest published generation.
+
+        `service_unavailable` while there is none yet, `generation_closed` when there will be none any more.
+        """
+        if self.closed:
+            raise _refused("generation_closed", "the mesh is stopping")
         if self.generation is None:
             raise _refused(
                 "service_unavailable", "the mesh is still starting", remedy="Wait until `up` says ready."

@@ -90,22 +90,18 @@ class Candidate:
         """What the composition says about a module."""
         return effective(self.document)[0][module]
 
-    def timeout(self, module: str) -> float:
-        """Seconds that bound each step of a module."""
-        return self.entry(module).timeout or self.packages[module].manifest.runtime.timeout
-
     # --- initialize ---
 
     async def _initialize(self, module: str) -> None:
         package = self.packages[module]
-        instance = self.instances[module] = self.starter.instance(package)
+        instance = self.instances[module] = self.starter.instance(package, self.entry(module).timeout)
         self.admission.instances[instance.token] = instance
         self.events.emit("module", module, "starting")
         try:
             key = self._key(module)
-            await self.starter.start(instance, self.timeout(module))
+            await self.starter.start(instance)
             self.supervise(instance)
-            await lifecycle.initialize(instance, self._initialization(instance), self.timeout(module))
+            await lifecycle.initialize(instance, self._initialization(instance))
             declaration = instance.declaration
             assert declaration is not None
             self.journal.keep_declaration(key, declaration)
@@ -173,7 +169,7 @@ class Candidate:
     async def _prepare_one(self, generation: Generation, module: str) -> None:
         instance = generation.instances[module]
         try:
-            await lifecycle.prepare(instance, bindings(generation, module), self.timeout(module))
+            await lifecycle.prepare(instance, bindings(generation, module))
         except MeshError as error:
             self._failed(instance, error)
 
@@ -189,7 +185,7 @@ class Candidate:
             return
         instance.phase = Phase.PHASE_ACTIVE
         try:
-            await lifecycle.activate(instance, self.timeout(module))
+            await lifecycle.activate(instance)
         except MeshError as error:
             self._failed(instance, error)
             return

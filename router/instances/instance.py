@@ -37,6 +37,8 @@ class Instance:
     log: Path
     incarnation: str
     """16 hex digits; the first 8 name its socket."""
+    timeout: float
+    """Seconds that bound its start and each step of its lifecycle."""
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     """What it names itself by to the router."""
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32))

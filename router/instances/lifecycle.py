@@ -38,13 +38,13 @@ _RPCS: dict[type[Message], tuple[str, str]] = {
 }
 
 
-async def initialize(instance: Instance, request: InitializeRequest, timeout: float) -> None:
+async def initialize(instance: Instance, request: InitializeRequest) -> None:
     """Asks for the declaration, checks it and keeps it.
 
     Raises `protocol_violation` for an older lifecycle, a feature that was not on offer, or a declaration that
     breaks a rule; otherwise what the instance answered.
     """
-    answer = await _call(instance, request, timeout)
+    answer = await _call(instance, request, instance.timeout)
     try:
         response = InitializeResponse.FromString(answer)
     except DecodeError:
@@ -66,19 +66,19 @@ async def initialize(instance: Instance, request: InitializeRequest, timeout: fl
     instance.declare(response.declaration)
 
 
-async def prepare(instance: Instance, bindings: Sequence[Binding], timeout: float) -> None:
+async def prepare(instance: Instance, bindings: Sequence[Binding]) -> None:
     """Lets the instance read and validate its state."""
-    await _call(instance, PrepareRequest(bindings=bindings), timeout)
+    await _call(instance, PrepareRequest(bindings=bindings), instance.timeout)
 
 
-async def activate(instance: Instance, timeout: float) -> None:
+async def activate(instance: Instance) -> None:
     """Lets effects begin."""
-    await _call(instance, ActivateRequest(), timeout)
+    await _call(instance, ActivateRequest(), instance.timeout)
 
 
-async def service_changed(instance: Instance, change: ServiceChangedRequest, timeout: float) -> None:
+async def service_changed(instance: Instance, change: ServiceChangedRequest) -> None:
     """Tells a consumer that a bound service is gone, or back."""
-    await _call(instance, change, timeout)
+    await _call(instance, change, instance.timeout)
 
 
 async def shutdown(instance: Instance, timeout: float) -> None:

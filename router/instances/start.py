@@ -54,8 +54,8 @@ class Starter:
     _bridge: asyncio.Task[Child] | None = None
     _hosted: set[Instance] = field(default_factory=set)
 
-    def instance(self, package: Package) -> Instance:
-        """A new instance, not started."""
+    def instance(self, package: Package, timeout: float | None) -> Instance:
+        """A new instance, not started. `timeout` goes before that of its manifest."""
         module = package.manifest.id
         incarnation = secrets.token_hex(8)
         return Instance(
@@ -63,9 +63,10 @@ class Starter:
             socket=self.home.sockets / incarnation[:8],
             log=logs.log_of(self.home.logs, module, incarnation),
             incarnation=incarnation,
+            timeout=timeout or package.manifest.runtime.timeout,
         )
 
-    async def start(self, instance: Instance, timeout: float) -> None:
+    async def start(self, instance: Instance) -> None:
         """Spawns the process and waits until its socket answers SERVING.
 
         Raises `service_unavailable` when the command does not exist or exits, `deadline_exceeded` when it
@@ -73,8 +74,8 @@ class Starter:
         cannot be written.
         """
         logs.begin(instance.log)
-        instance.child = await self._spawn(instance, timeout)
-        healthy = asyncio.create_task(_serving(instance, timeout))
+        instance.child = await self._spawn(instance)
+        healthy = asyncio.create_task(_serving(instance))
         try:
             await asyncio.wait((healthy, instance.child.exited), return_when=asyncio.FIRST_COMPLETED)
             if not healthy.done():
@@ -132,7 +133,7 @@ class Starter:
         self.children.kill(child)
         await child.exited
 
-    async def _spawn(self, instance: Instance, timeout: float) -> Child:
+    async def _spawn(self, instance: Instance) -> Child:
         package = instance.package
         runtime = package.manifest.runtime
         env = environment(os.environ, runtime.env)
@@ -160,7 +161,10 @@ class Starter:
                     log=instance.log,
                     host=bridge.name,
                     attach=Attach(
-                        handshake=handshake, log=str(instance.log), package=str(package.root), timeout=timeout
+                        handshake=handshake,
+                        log=str(instance.log),
+                        package=str(package.root),
+                        timeout=instance.timeout,
                     ),
                 )
             return await self.children.spawn(spawn)
@@ -221,9 +225,9 @@ def environment(inherited: Mapping[str, str], named: tuple[str, ...]) -> dict[st
     return env
 
 
-async def _serving(instance: Instance, timeout: float) -> None:
+async def _serving(instance: Instance) -> None:
     """Returns once the instance reports SERVING."""
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + instance.timeout
     while (answer := await _health(instance, deadline - time.monotonic())) != "SERVING":
         if answer == grpc.StatusCode.UNIMPLEMENTED.name:
             raise MeshError(
@@ -236,7 +240,7 @@ async def _serving(instance: Instance, timeout: float) -> None:
             did = "did not listen on its socket" if late else f"reported {answer}, not SERVING,"
             raise MeshError(
                 "deadline_exceeded",
-                f"{instance.module} {did} within {timeout:g} s{instance.last_words()}",
+                f"{instance.module} {did} within {instance.timeout:g} s{instance.last_words()}",
                 remedy="Let it listen on the socket that the handshake names, or raise runtime.timeout.",
             )
         await asyncio.sleep(HEALTH_POLL)

@@ -157,6 +157,35 @@ async def test_a_call_in_flight_hears_that_its_provider_stops(mesh: Mesh) -> Non
     assert router.ends()
 
 
+async def test_a_mesh_that_stops_says_so(mesh: Mesh) -> None:
+    mesh.compose(
+        probe("slow", provides=["probe.slow@1"], steps={"shutdown": Action(hang=True)}),
+        probe("lonely", requires=["probe.nobody@1"]),
+    )
+    up = mesh.spawn("up", "-c", mesh.composition, stderr=subprocess.PIPE)
+    assert up.stderr is not None
+    asked = False
+    for line in up.stderr:
+        if line.startswith(b"mesh is up"):
+            assert await mesh.call("probe.slow@1", "echo", asked) is asked
+            up.send_signal(signal.SIGINT)
+            asked = True
+        if line.startswith(b"mesh stopping"):
+            break
+    assert asked
+    status = mesh.status()
+    assert status["generation"]["state"] == "closing"
+    assert {row["id"]: row["state"] for row in status["modules"]} == {"slow": "stopping", "lonely": "blocked"}
+    error = await failure(mesh.call("probe.slow@1", "echo"))
+    assert (error.code, error.outcome, error.message) == (
+        "generation_closed",
+        "not_dispatched",
+        "the mesh is stopping",
+    )
+    await mesh.hang_up()
+    assert up.wait(PATIENCE) == 0
+
+
 async def test_a_module_that_is_frozen_is_ended_all_the_same(mesh: Mesh) -> None:
     mesh.compose(probe("frozen", provides=["probe.one@1"]), probe("consumer", requires=["probe.one@1"]))
     mesh.up()
