@@ -176,7 +176,8 @@ class Mesh:
             return
         assert instance.child is not None
         words = f"{instance.module} {instance.child.exited.result()}{instance.last_words()}"
-        self._crashed(instance, MeshError("service_unavailable", words))
+        remedy = f"See `wuu-mesh logs {instance.module}`."
+        self._crashed(instance, MeshError("service_unavailable", words, remedy=remedy))
 
     def _report_failure(self, instance: Instance, error: MeshError) -> None:
         if error.code == "service_unavailable":

@@ -197,7 +197,7 @@ class Admission:
         if callee.failure is not None:
             why = callee.failure.message
             named = why if why.startswith(callee.module) else f"{callee.module}: {why}"
-            raise _refused("service_unavailable", named)
+            raise _refused("service_unavailable", named, remedy=callee.failure.remedy)
         hops = 0 if parent is None else parent.hops + 1
         if hops > MAX_HOPS:
             raise _refused("limit_exceeded", f"calls nest deeper than {MAX_HOPS}")

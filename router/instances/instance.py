@@ -141,4 +141,6 @@ class Instance:
             ended = self.failure.message
         else:
             ended = f"{self.module} cannot be reached: {transport}"
-        return MeshError("service_unavailable", ended, outcome="unknown")
+        return MeshError(
+            "service_unavailable", ended, outcome="unknown", remedy=f"See `wuu-mesh logs {self.module}`."
+        )
