@@ -56,6 +56,9 @@ def main() -> int:
     except Rejected as rejected:
         problems = "\n".join(str(problem) for problem in rejected.problems)
         return _refuse(Refusal("invalid_request", problems, "Correct the composition.", EXIT_BAD_FILE))
+    except OSError as unusable:
+        message = f"{unusable.filename or given.home}: {unusable.strerror or unusable}"
+        return _refuse(Refusal("host_error", message, _ANOTHER_HOME, EXIT_BAD_FILE))
     except sqlite3.Error as unusable:
         journal = Home.at(given.home).journal
         return _refuse(Refusal("host_error", f"{journal}: {unusable}", _ANOTHER_HOME, EXIT_BAD_FILE))
@@ -63,11 +66,7 @@ def main() -> int:
 
 def _run(root: Path, composition: Path | None, *, attached: bool) -> int:
     home = Home.at(root)
-    try:
-        lock = home.open()
-    except OSError as unusable:
-        message = f"{unusable.filename or home.root}: {unusable.strerror}"
-        return _refuse(Refusal("host_error", message, _ANOTHER_HOME, EXIT_BAD_FILE))
+    lock = home.open()
     try:
         document, discovery = read(composition, home)
         log = log_of(home.logs, ROUTER_LOG, str(os.getpid()))

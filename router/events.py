@@ -16,7 +16,7 @@ KEPT = 10_000
 PAGE = 256
 """How many events one response has at most."""
 
-DRAIN = 1.0
+DRAIN = 0.5
 """Seconds within which a follower asks again, or is gone."""
 
 log = logging.getLogger(__name__)

@@ -77,14 +77,17 @@ class Home:
         """The directory that is the module's own."""
         return self.root / "state" / module
 
+    def make(self) -> None:
+        """Makes the home. Documents, logs and the journal are nobody else's to read."""
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+
     def open(self) -> filelock.BaseFileLock:
         """Makes the directories and takes the home for this process.
 
         Raises `service_unavailable` naming the process that holds it. Sockets and pid files that a dead
         router left behind are removed.
         """
-        # Documents, logs and the journal are nobody else's to read.
-        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.make()
         lock = filelock.FileLock(self.root / "lock")
         try:
             lock.acquire(timeout=0)
@@ -150,11 +153,14 @@ class Home:
 
 
 def listener(path: str | Path) -> int | None:
-    """The process that takes connections on a Unix socket; None for what a killed one left behind."""
+    """The process that takes connections on a Unix socket; None for what a killed one left behind.
+
+    Raises OSError where that cannot be told.
+    """
     with closing(socket.socket(socket.AF_UNIX)) as tried:
         try:
             tried.connect(str(path))
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
             return None
         credentials = tried.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     pid, _, _ = _CREDENTIALS.unpack(credentials)

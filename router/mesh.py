@@ -42,8 +42,8 @@ log = logging.getLogger(__name__)
 EXIT_WAIT = 0.5
 """Seconds within which a process that closed its output ends by itself."""
 
-STOP_TIMEOUT = 4.0
-"""Seconds that the stop of every module may take in all; `down` promises five."""
+STOP_TIMEOUT = 3.0
+"""Seconds that the stop of every module may take in all; `down` promises five for everything."""
 
 
 @dataclass(slots=True, eq=False)
@@ -266,7 +266,10 @@ class Mesh:
         await self.events.drain()
 
     async def _stop_instance(self, starter: Starter, instance: Instance, share: float) -> None:
-        if instance.child is None or (instance.state == "blocked" and instance.child.exited.done()):
+        if instance.child is None:
+            await instance.channel.close()
+            return
+        if instance.state == "blocked" and instance.child.exited.done():
             return
         if instance.failure is None:
             instance.reach("stopping")

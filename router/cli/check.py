@@ -97,7 +97,7 @@ def _asked(home: Home, document: Document, discovery: Discovery) -> Graph:
     """The graph from what the modules declare now. They run in a home of their own; the journal is kept."""
     from router.mesh import Mesh
 
-    home.root.mkdir(parents=True, exist_ok=True)
+    home.make()
     with (
         console(stderr=True).status("asking the modules what they declare"),
         tempfile.TemporaryDirectory(prefix="wuu-mesh-check-") as root,

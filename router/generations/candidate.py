@@ -98,7 +98,8 @@ class Candidate:
         self.admission.instances[instance.token] = instance
         self.events.emit("module", module, "starting")
         try:
-            key = self._key(module)
+            # A package may be large; whoever asks how the start goes is not to wait for it.
+            key = await asyncio.to_thread(self._read, module)
             await self.starter.start(instance)
             self.supervise(instance)
             await lifecycle.initialize(instance, self._initialization(instance))
@@ -120,7 +121,7 @@ class Candidate:
     def _initialization(self, instance: Instance) -> InitializeRequest:
         config = self.entry(instance.module).config
         state = self.starter.home.state_of(instance.module)
-        state.mkdir(parents=True, exist_ok=True)
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
         return InitializeRequest(
             lifecycle_version=LIFECYCLE_VERSION,
             module=instance.module,
@@ -220,7 +221,7 @@ class Candidate:
         try:
             return self.journal.declaration(self._key(module))
         except MeshError:
-            return None  # A package without a fingerprint was never started.
+            return None  # Without a fingerprint or a journal nothing is known of it.
 
     async def _drop(self, modules: Iterable[str]) -> None:
         """Stops instances that the generation cannot use."""
@@ -237,6 +238,11 @@ class Candidate:
         if unconfirmed is not None:
             reason = f"cleanup is unconfirmed: {unconfirmed.message}"
             self.events.emit("module", module, instance.state, reason)
+
+    def _read(self, module: str) -> str:
+        """What the declaration depends on. Reads the package whole, where OSError costs the module alone."""
+        _ = self.packages[module].descriptors
+        return self._key(module)
 
     def _key(self, module: str) -> str:
         try:

@@ -7,10 +7,13 @@ features; it is kept under them, so that `check` knows it without a start.
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from google.protobuf.message import DecodeError
 
 from contract.errors import MeshError
 from wuu.mesh.v1.declaration_pb2 import Declaration
@@ -22,14 +25,26 @@ class Journal:
     """An open journal. What cannot be read or written is a `host_error`."""
 
     def __init__(self, path: Path) -> None:
-        """Opens the journal at `path`, made when missing. sqlite3.Error when it is not a journal."""
+        """Opens the journal at `path`, made when missing.
+
+        Raises sqlite3.Error when it is not a journal, OSError when it cannot be made.
+        """
         self._path = path
+        # SQLite gives what it makes beside the mode of the file.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         self._db = sqlite3.connect(path, isolation_level=None)
+        try:
+            self._make()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _make(self) -> None:
         self._db.execute("PRAGMA journal_mode = WAL")
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         if version not in (0, SCHEMA_VERSION):
             raise sqlite3.DatabaseError(
-                f"{path} has schema {version}; this version of the mesh knows {SCHEMA_VERSION}"
+                f"{self._path} has schema {version}; this version of the mesh knows {SCHEMA_VERSION}"
             )
         self._db.executescript(
             f"""
@@ -43,7 +58,7 @@ class Journal:
         """The declaration kept under a key of `declaration_key`."""
         with self._usable():
             row = self._db.execute("SELECT declaration FROM declaration WHERE key = ?", (key,)).fetchone()
-        return Declaration.FromString(row[0]) if row else None
+            return Declaration.FromString(row[0]) if row else None
 
     def keep_declaration(self, key: str, declaration: Declaration) -> None:
         """Keeps a declaration."""
@@ -68,7 +83,7 @@ class Journal:
     def _usable(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as unusable:
+        except (sqlite3.Error, DecodeError) as unusable:
             raise MeshError(
                 "host_error", f"{self._path}: {unusable}", remedy="See whether its disk is full or read-only."
             ) from None

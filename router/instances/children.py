@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import socket
@@ -58,6 +59,9 @@ class Spawn:
     line: bytes = b""
     host: str = ""
     attach: Any = None
+
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -130,35 +134,44 @@ class Children:
             self._writer.write(msgspec.json.encode(message) + b"\n")
 
     async def _listen(self) -> None:
+        try:
+            await self._hear()
+        except ConnectionError:
+            pass  # A guardian that was killed with requests unread resets the connection.
+        except (ValueError, KeyError, msgspec.MsgspecError):
+            log.exception("what the guardian said cannot be read")
+        self._lose()
+
+    async def _hear(self) -> None:
         loop = asyncio.get_running_loop()
-        # A guardian that was killed with requests unread resets the connection.
-        with suppress(ConnectionError):
-            while line := await self._reader.readline():
-                message = msgspec.json.decode(line)
-                name = message["child"]
-                match message["op"]:
-                    case "spawned":
-                        child = Child(name, message["pid"], loop.create_future())
-                        self._children[name] = child
-                        started = self._starting.pop(name)
-                        if started.cancelled():
-                            # Nobody waits for it any more, so nobody else would end it.
-                            self.kill(child)
-                        else:
-                            started.set_result(child)
-                    case "refused":
-                        started = self._starting.pop(name)
-                        if not started.cancelled():
-                            started.set_exception(OSError(message["error"]))
-                    case "exited":
-                        ended = Exit(message["status"], message["signal"])
-                        self._children.pop(name).exited.set_result(ended)
+        while line := await self._reader.readline():
+            message = msgspec.json.decode(line)
+            name = message["child"]
+            match message["op"]:
+                case "spawned":
+                    child = Child(name, message["pid"], loop.create_future())
+                    self._children[name] = child
+                    started = self._starting.pop(name)
+                    if started.cancelled():
+                        # Nobody waits for it any more, so nobody else would end it.
+                        self.kill(child)
+                    else:
+                        started.set_result(child)
+                case "refused":
+                    started = self._starting.pop(name)
+                    if not started.cancelled():
+                        started.set_exception(OSError(message["error"]))
+                case "exited":
+                    ended = Exit(message["status"], message["signal"])
+                    self._children.pop(name).exited.set_result(ended)
+
+    def _lose(self) -> None:
         self.lost.set()
         for started in self._starting.values():
             if not started.cancelled():
                 started.set_exception(OSError("the guardian is gone"))
         # Their lifelines ended with the guardian, and nobody collects them but the system.
         for child in self._children.values():
-            with suppress(ProcessLookupError):
+            with suppress(ProcessLookupError, PermissionError):
                 os.killpg(child.pid, signal.SIGKILL)
             child.exited.set_result(Exit(None, signal.SIGKILL))

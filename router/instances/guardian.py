@@ -107,7 +107,12 @@ class Guardian:
             self.tell(op="refused", child=child, error=str(failure))
             return
         if role == "host":
-            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            try:
+                ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            except OSError as failure:
+                os.close(output)
+                self.tell(op="refused", child=child, error=str(failure))
+                return
             # A host that does not read may fill its socket; it must not keep the guardian from the others.
             ours.settimeout(ATTACH_TIMEOUT)
             inherited = (theirs.fileno(),)
@@ -168,15 +173,19 @@ class Guardian:
         """Signals a child's process group."""
         if process := self.children.get(child):
             self.signal_group(process.pid, signal)
-            # One that left its group is still our child; it is not collected, so its id is its own.
-            os.kill(process.pid, signal)
+            # It is not collected, so its id is its own, even where it has left its group.
+            if os.getpgid(process.pid) != process.pid:
+                try:
+                    os.kill(process.pid, signal)
+                except PermissionError:
+                    pass  # It has become another user's.
 
     def signal_group(self, group: int, number: int) -> None:
-        """Signals a process group that may be gone."""
+        """Signals a process group that may be gone, or another user's."""
         try:
             os.killpg(group, number)
-        except ProcessLookupError:
-            pass  # Nobody is left in it.
+        except (ProcessLookupError, PermissionError):
+            pass
 
     def reap(self) -> None:
         """Collects every exit, and what the leader of a group left behind."""
@@ -219,19 +228,22 @@ class Guardian:
         for group in list(self.names):
             self.signal_group(group, signal.SIGKILL)
         # Orphans of orphans come to us one generation at a time.
-        while orphans := self.orphans():
+        foreign: set[int] = set()
+        while orphans := self.orphans() - foreign:
             for pid in orphans:
                 try:
                     os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
                     pass  # It ended by itself.
+                except PermissionError:
+                    foreign.add(pid)  # Another user's, whom we cannot end.
             self.reap()
             time.sleep(0.001)
 
-    def orphans(self) -> list[int]:
+    def orphans(self) -> set[int]:
         """Our children, zombies included."""
         with open(f"/proc/self/task/{os.getpid()}/children") as children:
-            return [int(pid) for pid in children.read().split()]
+            return {int(pid) for pid in children.read().split()}
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ def log_of(directory: Path, module: str, incarnation: str) -> Path:
 
 def begin(log: Path) -> None:
     """Makes an empty log; all but the newest of its module are removed. Raises OSError."""
-    log.parent.mkdir(parents=True, exist_ok=True)
+    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     logs = sorted(log.parent.glob("*.log"), key=lambda log: log.stat().st_mtime)
     for old in logs[: -KEPT + 1]:
         old.unlink()
@@ -49,8 +49,8 @@ def tail(log: Path) -> str:
         with log.open("rb") as opened:
             opened.seek(max(opened.seek(0, os.SEEK_END) - SEARCHED_BYTES, 0))
             last = opened.read()
-    except (FileNotFoundError, NotADirectoryError):
-        return ""
+    except OSError:
+        return ""  # What cannot be read is not quoted.
     lines = [
         line
         for line in last.decode("utf-8", "replace").splitlines()

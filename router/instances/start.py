@@ -37,6 +37,9 @@ ENVIRONMENT = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TMPDIR", "
 EXIT_GRACE = 0.5
 """Seconds that a process has to exit once its lifeline ended, and again once it got SIGTERM."""
 
+BRIDGE_GRACE = 0.25
+"""The same for the bridge, which holds nothing once its instances are stopped."""
+
 HEALTH_POLL = 0.05
 """Seconds between looks at an instance that listens and does not serve yet."""
 
@@ -120,7 +123,7 @@ class Starter:
             return
         # One that could not be started has nothing to end.
         with suppress(OSError):
-            await self._end(await asyncio.shield(self._bridge), EXIT_GRACE)
+            await self._end(await asyncio.shield(self._bridge), BRIDGE_GRACE)
 
     async def _end(self, child: Child, grace: float) -> None:
         """Ends a process: its lifeline, `grace` seconds later SIGTERM, and after as many again SIGKILL."""

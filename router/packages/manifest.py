@@ -27,6 +27,9 @@ MODULE_ID = re.compile(r"[a-z0-9][a-z0-9._-]*")
 MODULE_ID_LIMIT = 128
 """Characters that a module's id may have."""
 
+_ID_IN_TEXT = re.compile(rb'"id"\s*:\s*"([^"\\]+)"')
+"""The id in a text that is not JSON as a whole."""
+
 ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 _NotEmpty = Annotated[str, msgspec.Meta(min_length=1)]
@@ -100,11 +103,15 @@ _REMEDIES = {
 def read_manifest(root: Path) -> Manifest:
     """The manifest of the package at `root`. Raises `BadPackage` with the first thing that is wrong."""
     try:
-        located = locate((root / MANIFEST).read_bytes())
+        text = (root / MANIFEST).read_bytes()
     except OSError as unreadable:
         raise BadPackage(root, f"{MANIFEST}: cannot be read: {unreadable.strerror}") from None
+    try:
+        located = locate(text)
     except Malformed as malformed:
-        raise BadPackage(root, f"{MANIFEST}:{malformed}") from None
+        named = _ID_IN_TEXT.search(text)
+        module = named[1].decode("utf-8", "replace") if named else ""
+        raise BadPackage(root, f"{MANIFEST}:{malformed}", module=module) from None
     module = _readable_id(located)
     try:
         manifest = msgspec.convert(located.value, Manifest)

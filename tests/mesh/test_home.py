@@ -99,6 +99,26 @@ async def test_only_the_user_can_reach_the_sockets(mesh: Mesh) -> None:
         assert stat.S_IMODE((directory / name).stat().st_mode) == 0o600
 
 
+async def test_only_the_user_can_read_what_it_keeps(mesh: Mesh) -> None:
+    await mesh.stop()
+    shutil.rmtree(mesh.home)
+    # Whoever made the home may have let everybody in.
+    mesh.home.mkdir(mode=0o755)
+    mesh.up()
+    for kept in ("logs/a", "logs/wuu.router", "state/a"):
+        assert stat.S_IMODE((mesh.home / kept).stat().st_mode) == 0o700, kept
+    journals = list(mesh.home.glob("journal.sqlite3*"))
+    assert journals and all(stat.S_IMODE(kept.stat().st_mode) == 0o600 for kept in journals)
+
+
+async def test_a_home_is_made_for_the_user_alone(mesh: Mesh) -> None:
+    await mesh.stop()
+    for command in (("check", "--start", "-c", mesh.composition), ("up", "--detach", "-c", mesh.composition)):
+        shutil.rmtree(mesh.home)
+        assert mesh.cli(*command).returncode == 0
+        assert stat.S_IMODE(mesh.home.stat().st_mode) == 0o700
+
+
 async def test_every_start_has_a_socket_that_was_never_used(mesh: Mesh) -> None:
     before = {socket.name for socket in sockets(mesh).iterdir()} - {"control", "router"}
     await mesh.stop()

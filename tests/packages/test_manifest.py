@@ -152,3 +152,10 @@ def test_a_broken_package_is_remembered_as_the_module_that_it_would_be(tmp_path:
     assert module(write(tmp_path / "other", id=None)) == "other"
     (tmp_path / "dir" / "plugin.json").write_text("{")
     assert module(tmp_path / "dir") == "dir"
+
+
+def test_a_text_that_is_not_json_is_remembered_by_the_id_that_stands_in_it(tmp_path: Path) -> None:
+    (tmp_path / "plugin.json").write_text('{"schema_version": 1, "id": "example.notes",}')
+    with pytest.raises(BadPackage) as bad:
+        read_manifest(tmp_path)
+    assert bad.value.module == "example.notes"
