@@ -160,7 +160,7 @@ class Children:
                 case "refused":
                     started = self._starting.pop(name)
                     if not started.cancelled():
-                        started.set_exception(OSError(message["error"]))
+                        started.set_exception(OSError(message["errno"], message["error"]))
                 case "exited":
                     ended = Exit(message["status"], message["signal"])
                     self._children.pop(name).exited.set_result(ended)

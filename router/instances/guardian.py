@@ -4,7 +4,7 @@ A program of its own, on the standard library alone and free of gRPC: a process 
 The router starts it with one end of a socket pair as standard input and speaks JSON lines with it:
 
     → {"op": "spawn", "child", "role", "argv", "cwd", "env", "log", "line"?, "host"?, "attach"?}
-    ← {"op": "spawned", "child", "pid"} or {"op": "refused", "child", "error"}
+    ← {"op": "spawned", "child", "pid"} or {"op": "refused", "child", "errno", "error"}
     → {"op": "close", "child"}            the lifeline: the child's standard input ends
     → {"op": "kill", "child", "signal"}   to the process group
     ← {"op": "exited", "child", "status", "signal"}
@@ -104,14 +104,14 @@ class Guardian:
         try:
             output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         except OSError as failure:
-            self.tell(op="refused", child=child, error=str(failure))
+            self.refuse(child, failure)
             return
         if role == "host":
             try:
                 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             except OSError as failure:
                 os.close(output)
-                self.tell(op="refused", child=child, error=str(failure))
+                self.refuse(child, failure)
                 return
             # A host that does not read may fill its socket; it must not keep the guardian from the others.
             ours.settimeout(ATTACH_TIMEOUT)
@@ -132,7 +132,7 @@ class Guardian:
         except (OSError, ValueError) as failure:
             if role == "host":
                 ours.close()
-            self.tell(op="refused", child=child, error=str(failure))
+            self.refuse(child, failure, argv[0])
             return
         finally:
             os.close(output)
@@ -152,6 +152,11 @@ class Guardian:
                 process.stdin.write(line.encode() + b"\n")
             except OSError:
                 pass  # It is gone already; its exit is reported.
+
+    def refuse(self, child: str, failure: OSError | ValueError, command: str = "") -> None:
+        """Tells the router that a child was not started, and why; `errno` only where the command is at fault."""
+        number = failure.errno if isinstance(failure, OSError) and failure.filename == command else None
+        self.tell(op="refused", child=child, errno=number, error=str(failure))
 
     def attach(self, process: subprocess.Popen[bytes], host: str, message: object) -> None:
         """Hands a plugin's pipes to its host."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import secrets
 import signal
@@ -42,6 +43,14 @@ BRIDGE_GRACE = 0.25
 
 HEALTH_POLL = 0.05
 """Seconds between looks at an instance that listens and does not serve yet."""
+
+_REFUSALS = {
+    errno.ENOEXEC: "its command is neither a program nor a script whose first line names its interpreter",
+    errno.ENOENT: "the interpreter that the first line of its command names does not exist",
+}
+"""Why the system does not run a command that is there."""
+
+_LOOK = "See `wuu-mesh logs`, and whether processes, descriptors and disk are left."
 
 _HEALTH = "/grpc.health.v1.Health/Check"
 
@@ -122,7 +131,7 @@ class Starter:
         if self._bridge is None:
             return
         # One that could not be started has nothing to end.
-        with suppress(OSError):
+        with suppress(MeshError):
             await self._end(await asyncio.shield(self._bridge), BRIDGE_GRACE)
 
     async def _end(self, child: Child, grace: float) -> None:
@@ -171,13 +180,15 @@ class Starter:
                     ),
                 )
             return await self.children.spawn(spawn)
-        except (OSError, BadPackage) as failure:
-            reason = failure.message if isinstance(failure, BadPackage) else failure
-            raise MeshError(
-                "service_unavailable",
-                f"{instance.module} cannot be started: {reason}",
-                remedy="Correct runtime.command in its plugin.json, or install the command.",
-            ) from None
+        except BadPackage as bad:
+            why = bad.message
+        except OSError as failure:
+            why = _REFUSALS.get(failure.errno or 0, failure.strerror or str(failure))
+        raise MeshError(
+            "service_unavailable",
+            f"{instance.module} cannot be started: {why}",
+            remedy="Correct runtime.command in its plugin.json, or install the command.",
+        )
 
     async def _running_bridge(self) -> Child:
         # One start, however many plugins ask at once.
@@ -203,7 +214,7 @@ class Starter:
         except OSError as failure:
             # The next plugin tries anew.
             self._bridge = None
-            raise OSError(f"the bridge does not start: {failure}") from None
+            raise MeshError("host_error", f"the bridge does not start: {failure}", remedy=_LOOK) from None
         child.exited.add_done_callback(lambda _: self._bridge_is_gone())
         return child
 

@@ -18,6 +18,8 @@ async def mesh() -> AsyncIterator[Mesh]:
     mesh = Mesh(
         # Their own faults.
         Entry(id="no-command", argv=("no-such-command-anywhere",)),
+        Entry(id="no-interpreter", argv=("./program",), program="#!/no/such/interpreter\n"),
+        Entry(id="no-program", argv=("./program",), program="neither this nor that\n"),
         shell("exits", "echo the disk is on fire >&2; exit 3"),
         shell("never-listens", "echo I am not listening >&2; exec sleep 600", timeout=1),
         Entry(id="bad-manifest", manifest='{"schema_version": 1, "id": "bad-manifest"}'),
@@ -65,6 +67,8 @@ async def test_the_rest_starts(mesh: Mesh) -> None:
     ("module", "code", "message"),
     [
         ("no-command", "service_unavailable", r"'no-such-command-anywhere' is not on PATH"),
+        ("no-interpreter", "service_unavailable", r"interpreter .* does not exist"),
+        ("no-program", "service_unavailable", r"neither a program nor a script"),
         ("exits", "service_unavailable", r"exited with status 3 .*the disk is on fire"),
         ("never-listens", "deadline_exceeded", r"did not listen .* within 1 s.*I am not listening"),
         ("bad-manifest", "invalid_request", r"plugin\.json: /name: is required"),

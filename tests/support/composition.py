@@ -34,6 +34,8 @@ class Entry:
     """More fields of the manifest's runtime."""
     manifest: str | None = None
     """Stands in place of the whole manifest."""
+    program: str = ""
+    """The text of an executable file `program` in the package."""
 
 
 def probe(
@@ -103,6 +105,10 @@ def write(directory: Path, *entries: Entry, services: Iterable[Mapping[str, obje
             (packages / entry.id).mkdir(parents=True, exist_ok=True)
             manifest = entry.manifest or json.dumps(_manifest(entry))
             (packages / entry.id / "plugin.json").write_text(manifest)
+        if entry.program:
+            program = packages / entry.id / "program"
+            program.write_text(entry.program)
+            program.chmod(0o755)
         listed = {"enabled": entry.enabled, "config": entry.config, "timeout": entry.timeout}
         modules[entry.id] = {key: value for key, value in listed.items() if value is not None}
     document: dict[str, object] = {"version": 4, "modules": modules, "services": list(services)}
