@@ -154,7 +154,7 @@ class Guardian:
                 pass  # It is gone already; its exit is reported.
 
     def refuse(self, child: str, failure: OSError | ValueError, command: str = "") -> None:
-        """Tells the router that a child was not started, and why; `errno` only where the command is at fault."""
+        """Tells the router that a child was not started, and why; `errno` where its command is at fault."""
         number = failure.errno if isinstance(failure, OSError) and failure.filename == command else None
         self.tell(op="refused", child=child, errno=number, error=str(failure))
 
