@@ -261,7 +261,7 @@ class Mesh:
             await asyncio.gather(*stops)
         for telling in self._background:
             telling.cancel()
-        await starter.stop_bridge()
+        await starter.bridge.stop()
         self.events.emit("mesh", "", "stopped")
         await self.events.drain()
 

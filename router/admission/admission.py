@@ -7,19 +7,13 @@ becomes an execution of the callee, with a context signed for it alone. Nothing 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from contract.context import (
-    AS_KEY,
-    EXECUTION_KEY,
     MAX_HOPS,
     METHOD_KEY,
-    MODULE_KEY,
     OPERATOR,
-    RESERVED_PREFIX,
     SERVICE_KEY,
-    TOKEN_KEY,
     CallContext,
     Phase,
     sign,
@@ -27,6 +21,7 @@ from contract.context import (
 from contract.declaration import parse_service
 from contract.errors import MeshError
 from contract.transport import DYNAMIC
+from router.admission.envelope import Envelope
 from router.admission.execution import Execution, Executions
 from router.generations.generation import CONTRIBUTIONS, Generation, Route
 from router.instances.instance import Instance
@@ -34,57 +29,6 @@ from wuu.mesh.v1.declaration_pb2 import MethodDescriptor, ServiceDescriptor
 
 CONTEXT_LIFETIME_MS = 60_000
 """How long after its admission a call may be started at the provider."""
-
-
-@dataclass(slots=True)
-class Envelope:
-    """What a caller says about a call beside its payload."""
-
-    path: str
-    """`/package.Service/Rpc`."""
-    deadline: float | None
-    """In the clock of `time.time()`, seconds."""
-    token: str = ""
-    service: str = ""
-    execution: str = ""
-    method: str = ""
-    module: str = ""
-    as_module: str = ""
-    forwarded: list[tuple[str, str | bytes]] = field(default_factory=list)
-    """The metadata that goes on to the provider."""
-
-    @classmethod
-    def read(
-        cls, path: str, metadata: Sequence[tuple[str, str | bytes]], remaining: float | None
-    ) -> Envelope:
-        """The envelope in the metadata of a call with `remaining` seconds to its deadline."""
-        envelope = cls(path, None if remaining is None else time.time() + remaining)
-        for key, value in metadata:
-            attribute = _ATTRIBUTES.get(key)
-            if attribute is not None:
-                setattr(envelope, attribute, value)
-            elif passes(key):
-                envelope.forwarded.append((key, value))
-        return envelope
-
-
-def passes(key: str) -> bool:
-    """Whether metadata of this key may cross the router: the kernel's and the transport's own may not."""
-    return key not in _TRANSPORT_KEYS and not key.startswith(_KEPT_PREFIXES)
-
-
-_TRANSPORT_KEYS = frozenset({"user-agent", "content-type", "te"})
-_KEPT_PREFIXES = (RESERVED_PREFIX, "grpc-", ":")
-
-
-_ATTRIBUTES = {
-    TOKEN_KEY: "token",
-    SERVICE_KEY: "service",
-    EXECUTION_KEY: "execution",
-    METHOD_KEY: "method",
-    MODULE_KEY: "module",
-    AS_KEY: "as_module",
-}
 
 
 @dataclass(slots=True)

@@ -45,6 +45,11 @@ class Child:
     exited: asyncio.Future[Exit]
     """Done when the process has been collected."""
 
+    async def exits(self, within: float) -> bool:
+        """Whether it has been collected in so many seconds."""
+        await asyncio.wait([self.exited], timeout=within)
+        return self.exited.done()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spawn:
@@ -60,6 +65,9 @@ class Spawn:
     host: str = ""
     attach: Any = None
 
+
+KILL_WAIT = 1.0
+"""Seconds that the system has to end a process that was killed."""
 
 log = logging.getLogger(__name__)
 
@@ -121,6 +129,20 @@ class Children:
     def kill(self, child: Child, number: signal.Signals = signal.SIGKILL) -> None:
         """Signals the child's process group."""
         self._tell(op="kill", child=child.name, signal=int(number))
+
+    async def end(self, child: Child, grace: float) -> None:
+        """Ends a process: its lifeline, `grace` seconds later SIGTERM, and after as many again SIGKILL.
+
+        One that has become another user's may outlive it.
+        """
+        self.close(child)
+        if await child.exits(grace):
+            return
+        self.kill(child, signal.SIGTERM)
+        if await child.exits(grace):
+            return
+        self.kill(child)
+        await child.exits(KILL_WAIT)
 
     async def release(self) -> None:
         """Lets the guardian go: it ends what is left, and itself."""

@@ -16,7 +16,8 @@ import grpc
 from contract.context import CONTEXT_KEY
 from contract.errors import MeshError, Outcome, WireStatus, to_status
 from contract.transport import MESSAGE_LIMIT, write
-from router.admission.admission import Admission, Admitted, Envelope
+from router.admission.admission import Admission, Admitted
+from router.admission.envelope import Envelope
 from router.admission.execution import Execution
 from router.instances.instance import Instance
 from router.relay.status import passed, provider_status

@@ -8,7 +8,7 @@ import grpc
 
 from contract.errors import DETAILS_KEY, KERNEL, MeshError, WireStatus, error_info, to_status, transport_code
 from contract.transport import Metadata
-from router.admission.admission import passes
+from router.admission.envelope import passes
 from router.instances.instance import Instance
 
 
