@@ -112,7 +112,7 @@ class Mesh:
                 events=self.events,
                 shapes=self._shapes,
                 supervise=self._supervise,
-                announce=self._announce,
+                tell_consumers=self._tell_consumers,
                 instances=self.instances,
             )
             ends.push_async_callback(self._stop, candidate)
@@ -209,9 +209,9 @@ class Mesh:
         if generation.instances.get(instance.module) is instance:
             generation.state = "degraded"
             self.events.emit("generation", generation.id, "degraded", f"{instance.module} failed")
-            self._announce(generation, instance)
+            self._tell_consumers(generation, instance)
 
-    def _announce(self, generation: Generation, gone: Instance) -> None:
+    def _tell_consumers(self, generation: Generation, gone: Instance) -> None:
         """Tells the consumers of a failed instance, each on its own: a deaf one keeps nobody else from it."""
         for consumer in generation.graph.consumers_of(gone.module):
             self._begin(self._tell(generation, consumer, gone))

@@ -51,7 +51,7 @@ class Candidate:
     shapes: Shapes
     supervise: Callable[[Instance], None]
     """Called with each instance whose process runs."""
-    announce: Callable[[Generation, Instance], None]
+    tell_consumers: Callable[[Generation, Instance], None]
     """Called with each instance that failed between its preparation and the publication of its generation."""
     instances: dict[str, Instance] = field(default_factory=dict)
     """The newest instance of each module that was started."""
@@ -202,7 +202,7 @@ class Candidate:
         self.admission.generation = generation
         self.events.emit("generation", generation.id, generation.state)
         for instance in failed:
-            self.announce(generation, instance)
+            self.tell_consumers(generation, instance)
 
     # --- what may go wrong ---
 

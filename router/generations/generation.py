@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import grpc
 
@@ -59,7 +60,7 @@ class Generation:
     graph: Graph
     instances: dict[str, Instance]
     """By module; every module of the graph's order."""
-    state: str = "building"
+    state: Literal["building", "active", "degraded", "closing"] = "building"
     """See `GenerationStatus.state`."""
     _routes: dict[tuple[str | None, str, int | None], Route] = field(default_factory=dict)
     _contributions: dict[str, Route] = field(default_factory=dict)

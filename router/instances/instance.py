@@ -7,7 +7,7 @@ import secrets
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import grpc
 
@@ -23,6 +23,8 @@ from wuu.mesh.v1.declaration_pb2 import Declaration
 if TYPE_CHECKING:
     from router.admission.execution import Execution
     from router.generations.generation import Generation
+
+State = Literal["starting", "active", "blocked", "failed", "stopping", "stopped"]
 
 OBITUARY_WAIT = 1.0
 """Seconds that a failed call waits for the exit of the process that failed it."""
@@ -43,7 +45,7 @@ class Instance:
     """What it names itself by to the router."""
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
     """What signs the contexts that it accepts."""
-    state: str = "starting"
+    state: State = "starting"
     """See `ModuleStatus.state`."""
     phase: Phase = Phase.PHASE_PREPARATION
     declaration: Declaration | None = None
@@ -112,7 +114,7 @@ class Instance:
             )
         return majors[0] if majors else 1
 
-    def reach(self, state: str) -> None:
+    def reach(self, state: State) -> None:
         """Enters a state."""
         self.state = state
         self.start_ms = round((time.monotonic() - self.started_at) * 1000)
