@@ -6,9 +6,8 @@ import asyncio
 import logging
 from datetime import UTC, datetime
 
-import grpc
-
 from bridge_jsonl.frames import Answer, Fault, Line
+from contract.errors import MeshError
 from provider_kit.mesh import Mesh
 from wuu.mesh.v1.diagnostics_pb2 import Failure
 
@@ -103,5 +102,5 @@ class Diagnostics:
                     last_stray_line=self._last_stray_line,
                     failure=self._failure,
                 )
-            except grpc.aio.AioRpcError as lost:
-                log.warning("report lost", extra={"status": lost.code().name, "reason": lost.details()})
+            except MeshError as lost:
+                log.warning("report lost", extra={"code": lost.code, "reason": lost.message})

@@ -94,15 +94,17 @@ PROPAGATING = frozenset({"model.adapter", "model.middleware"})
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
+_MAJOR = re.compile(r"[1-9][0-9]{0,9}")
+
+
 def parse_service(name: str) -> tuple[str, int | None]:
     """`state.documents@1` as name and major; the major is None where it is not named.
 
     Raises `invalid_request` for anything else.
     """
     service, at, major = name.partition("@")
-    if not SERVICE_NAME.fullmatch(service) or (
-        at and not (major.isascii() and major.isdigit() and major[0] != "0")
-    ):
+    named = _MAJOR.fullmatch(major) is not None and int(major) <= MAX_MAJOR
+    if not SERVICE_NAME.fullmatch(service) or (at and not named):
         raise MeshError("invalid_request", f"'{name}' is not a service name such as state.documents@1")
     return service, int(major) if at else None
 

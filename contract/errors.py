@@ -27,8 +27,8 @@ DETAILS_KEY = "grpc-status-details-bin"
 CODE_LIMIT = 128
 """Bytes of UTF-8 that a code may have; providers make up codes of their own."""
 
-MESSAGE_LIMIT = 1536
-"""Bytes of UTF-8 that a message may have, so that a status stays under 3 KiB (metadata has limits)."""
+WORDS_LIMIT = 960
+"""Bytes of UTF-8 that a message may have: it stands in a status twice, which stays under 3 KiB."""
 
 DETAIL_LIMIT = 512
 """Bytes of UTF-8 that the metadata of an `ErrorInfo` may have, the outcome and the remedy aside."""
@@ -164,9 +164,13 @@ def of_provider(error: MeshError) -> MeshError:
     return MeshError("host_error", f"{error.code}: {error.message}", domain=CONTRACT)
 
 
-def to_status(error: MeshError) -> WireStatus:
-    """The status of an error, with its `ErrorInfo`; message and details are cut to stay under 3 KiB."""
-    message = clip(error.message, MESSAGE_LIMIT)
+def to_status(error: MeshError, code: grpc.StatusCode | None = None) -> WireStatus:
+    """The status of an error, with its `ErrorInfo`; message and details are cut to stay under 3 KiB.
+
+    `code` stands in place of the error's own.
+    """
+    code = code or error.grpc_code
+    message = clip(error.message, WORDS_LIMIT)
     info = error_details_pb2.ErrorInfo(reason=clip(error.code, CODE_LIMIT), domain=error.domain)
     room = DETAIL_LIMIT
     for key, value in error.details.items():
@@ -176,9 +180,10 @@ def to_status(error: MeshError) -> WireStatus:
             kept = clip(value, room - len(key))
             info.metadata[key] = kept
             room -= len(key) + len(kept.encode())
-    status = status_pb2.Status(code=error.grpc_code.value[0])
+    # Clients that read the details take the message from there, too.
+    status = status_pb2.Status(code=code.value[0], message=message)
     status.details.add().Pack(info)
-    return WireStatus(error.grpc_code, message, status.SerializeToString())
+    return WireStatus(code, message, status.SerializeToString())
 
 
 def error_info(trailers: Sequence[tuple[str, str | bytes]] | None) -> error_details_pb2.ErrorInfo | None:

@@ -9,6 +9,8 @@ from typing import Any
 import grpc
 from grpc._cython import cygrpc  # type: ignore[attr-defined]
 
+from contract.errors import MeshError, Outcome
+
 MESSAGE_LIMIT = 64 * 1024 * 1024
 """Bytes that one message may have, at each hop."""
 
@@ -16,6 +18,14 @@ DYNAMIC = "/wuu.mesh.v1.Dynamic/Invoke"
 """The gRPC path that carries every service without a proto."""
 
 Metadata = Sequence[tuple[str, str | bytes]]
+
+
+def check_size(message: bytes, *, outcome: Outcome) -> None:
+    """Raises `limit_exceeded` for a message that is larger than may pass."""
+    if len(message) > MESSAGE_LIMIT:
+        size = f"a message of {len(message)} bytes passes {MESSAGE_LIMIT} bytes"
+        raise MeshError("limit_exceeded", size, outcome=outcome)
+
 
 CHANNEL_OPTIONS: tuple[tuple[str, Any], ...] = (
     ("grpc.max_receive_message_length", MESSAGE_LIMIT),
@@ -54,8 +64,9 @@ async def unary(
 
     On the wire the two are the same. In `grpc.aio` a cancelled unary call leaks native memory in the
     client and a cancelled response stream hardly (grpc/grpc#43360), so every caller of ours comes here.
-    Raises `grpc.aio.AioRpcError`.
+    Raises `grpc.aio.AioRpcError`, and `limit_exceeded` for a request that is too large to be sent.
     """
+    check_size(request, outcome="not_dispatched")
     send: Any = channel.unary_stream(path)
     call = send(request, metadata=tuple(metadata), timeout=timeout)
     try:
@@ -79,11 +90,13 @@ async def stream(
 ) -> AsyncGenerator[bytes, None]:
     """One call whose responses are a stream, and whose requests may be one.
 
-    Raises `grpc.aio.AioRpcError`, and whatever `requests` raises.
+    Raises `grpc.aio.AioRpcError`, whatever `requests` raises, and `limit_exceeded` for a request that is too
+    large to be sent.
     """
     one: Any = channel.unary_stream(path)
     several: Any = channel.stream_stream(path)
     if isinstance(requests, bytes):
+        check_size(requests, outcome="not_dispatched")
         call = one(requests, metadata=tuple(metadata))
         sending = None
     else:
@@ -105,6 +118,7 @@ async def stream(
 async def _send(call: Any, requests: AsyncIterator[bytes]) -> None:
     try:
         async for request in requests:
+            check_size(request, outcome="unknown")
             if not await write(call, request):
                 return
         await call.done_writing()

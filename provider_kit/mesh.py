@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
 from typing import Any, TypeVar
 
 import grpc
+from google.protobuf.message import DecodeError
 
 from contract.context import EXECUTION_KEY, METHOD_KEY, MODULE_KEY, SERVICE_KEY, TOKEN_KEY
-from contract.errors import from_rpc_error
+from contract.errors import MeshError, from_rpc_error
 from contract.handshake import Handshake
 from contract.transport import CHANNEL_OPTIONS, DYNAMIC, stream, unary
 from wuu.mesh.v1.diagnostics_pb2 import Failure, ReportRequest
 from wuu.mesh.v1.dynamic_pb2 import InvokeRequest, InvokeResponse
 
 Stub = TypeVar("Stub")
+Parsed = TypeVar("Parsed")
 
 _REPORT = "/wuu.mesh.v1.Diagnostics/Report"
 
@@ -49,7 +52,7 @@ class Mesh:
         if params:
             request.params.utf8 = params
         response = await self.unary(DYNAMIC, request.SerializeToString(), service=service, method=method)
-        return InvokeResponse.FromString(response).result.utf8
+        return _parsed(InvokeResponse.FromString, response, service).result.utf8
 
     async def unary(
         self,
@@ -69,7 +72,7 @@ class Mesh:
 
     async def stream(
         self, path: str, requests: AsyncIterator[bytes] | bytes, *, service: str
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         """A call whose responses are a stream, by its gRPC path, in serialized messages."""
         responses = stream(self._channel, path, requests, self._metadata(service, "", ""))
         try:
@@ -85,7 +88,10 @@ class Mesh:
     ) -> None:
         """Tells the router about this instance; see `proto/wuu/mesh/v1/diagnostics.proto`."""
         request = ReportRequest(stray_lines=stray_lines, last_stray_line=last_stray_line, failure=failure)
-        await unary(self._channel, _REPORT, request.SerializeToString(), ((TOKEN_KEY, self._token),))
+        try:
+            await unary(self._channel, _REPORT, request.SerializeToString(), ((TOKEN_KEY, self._token),))
+        except grpc.aio.AioRpcError as error:
+            raise from_rpc_error(error) from None
 
     async def close(self) -> None:
         """Closes the connection to the router."""
@@ -111,14 +117,18 @@ class _StubChannel:
             response = await self._mesh.unary(
                 path, request_serializer(request), service=self._service, timeout=timeout
             )
-            return response_deserializer(response)
+            return _parsed(response_deserializer, response, self._service)
 
         return call
 
     def unary_stream(self, path: str, request_serializer: Any, response_deserializer: Any, **_: Any) -> Any:
         async def call(request: Any) -> AsyncIterator[Any]:
-            async for response in self._mesh.stream(path, request_serializer(request), service=self._service):
-                yield response_deserializer(response)
+            # Whoever stops early ends the call with it.
+            async with aclosing(
+                self._mesh.stream(path, request_serializer(request), service=self._service)
+            ) as responses:
+                async for response in responses:
+                    yield _parsed(response_deserializer, response, self._service)
 
         return call
 
@@ -126,7 +136,12 @@ class _StubChannel:
         stream = self.stream_stream(path, request_serializer, response_deserializer)
 
         async def call(requests: AsyncIterator[Any]) -> Any:
-            return [response async for response in stream(requests)][-1]
+            responses = [response async for response in stream(requests)]
+            if len(responses) != 1:
+                raise MeshError(
+                    "protocol_violation", f"{self._service} answered with {len(responses)} messages, not one"
+                )
+            return responses[0]
 
         return call
 
@@ -136,7 +151,19 @@ class _StubChannel:
                 yield request_serializer(request)
 
         async def call(requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
-            async for response in self._mesh.stream(path, serialized(requests), service=self._service):
-                yield response_deserializer(response)
+            async with aclosing(
+                self._mesh.stream(path, serialized(requests), service=self._service)
+            ) as responses:
+                async for response in responses:
+                    yield _parsed(response_deserializer, response, self._service)
 
         return call
+
+
+def _parsed(parse: Callable[[bytes], Parsed], response: bytes, service: str) -> Parsed:
+    try:
+        return parse(response)
+    except DecodeError:
+        raise MeshError(
+            "protocol_violation", f"what {service} answered is not the message of its contract"
+        ) from None

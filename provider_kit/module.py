@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
 from contract.context import CallContext
-from contract.declaration import LIFECYCLE_VERSION
+from contract.declaration import LIFECYCLE_VERSION, parse_service
 from contract.errors import MeshError
+from provider_kit.call import Call
 from provider_kit.mesh import Mesh
 from provider_kit.provided import Handler, Provided, Service
 from wuu.mesh.v1 import contributions_pb2
+from wuu.mesh.v1.contributions_pb2 import ExecuteToolRequest, ExecuteToolResponse
 from wuu.mesh.v1.declaration_pb2 import Declaration, ServiceRequirement, Tool
 from wuu.mesh.v1.lifecycle_pb2 import (
     Binding,
@@ -64,7 +66,7 @@ class Module:
         await self.configure(request)
         if self.tools:
             self._contributions = Provided(
-                contributions_pb2.DESCRIPTOR.services_by_name["Contributions"], self
+                contributions_pb2.DESCRIPTOR.services_by_name["Contributions"], _Contributions(self)
             )
         return InitializeResponse(
             lifecycle_version=LIFECYCLE_VERSION,
@@ -88,10 +90,28 @@ class Module:
         return self._contributions.handler(path, context) if self._contributions else None
 
 
+class _Contributions:
+    """What a module contributes, reached by the ids that it declares and by no other."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    async def execute_tool(self, request: ExecuteToolRequest, call: Call) -> ExecuteToolResponse:
+        """Runs a tool. Raises `method_not_found` for one that the module does not declare."""
+        declared = [tool.id for tool in self._module.tools]
+        if request.tool_id not in declared:
+            named = ", ".join(declared)
+            raise MeshError("method_not_found", f"no tool '{request.tool_id}' is declared, but {named}")
+        response: ExecuteToolResponse = await self._module.execute_tool(request, call)
+        return response
+
+
 def requirement(service: str, *, required: bool = True) -> ServiceRequirement:
     """`requirement("state.documents@1")`: a service that the module calls."""
-    name, _, major = service.partition("@")
-    return ServiceRequirement(name=name, major=int(major), required=required)
+    name, major = parse_service(service)
+    if major is None:
+        raise ValueError(f"{service} names no major version")
+    return ServiceRequirement(name=name, major=major, required=required)
 
 
 def configuration(request: InitializeRequest, shape: type[Shaped]) -> Shaped:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from typing import Any
 
@@ -116,13 +115,28 @@ def _append(items: Any, field: Field, value: bytes, at: str) -> None:
 def _set_map(message: Message, field: Field, value: bytes, at: str) -> None:
     entries = getattr(message, field.descriptor.name)
     assert field.message is not None
-    value_field = fields(field.message)[1]
+    key_field, value_field = fields(field.message)
     for name, item in members(value, at):
         where = f"{at}/{escape(name)}"
+        key = _key(key_field, name, where)
         if value_field.message is None:
-            entries[name] = _scalar(value_field, item, where)
+            entries[key] = _scalar(value_field, item, where)
         else:
-            _set_message(entries[name], item, where)
+            _set_message(entries[key], item, where)
+
+
+def _key(field: Field, name: str, at: str) -> Any:
+    """The key of a map, which JSON spells as a string whatever its type."""
+    kind = field.descriptor.cpp_type
+    if kind == _F.CPPTYPE_STRING:
+        return name
+    if kind == _F.CPPTYPE_BOOL:
+        if name not in ("true", "false"):
+            raise Rejected(at, "the key must be true or false")
+        return name == "true"
+    if not _DECIMAL.fullmatch(name):
+        raise Rejected(at, "the key must be an integer")
+    return _in_range(field, int(name), at)
 
 
 def _scalar(field: Field, value: bytes, at: str) -> Any:
@@ -133,7 +147,7 @@ def _scalar(field: Field, value: bytes, at: str) -> Any:
             return text
         try:
             return base64.b64decode(text, validate=True)
-        except binascii.Error:
+        except ValueError:
             raise Rejected(at, "must be standard base64") from None
     if kind == _F.CPPTYPE_BOOL:
         return decode(BOOL, value, at, "true or false")
@@ -157,6 +171,10 @@ def _integer(field: Field, value: bytes, at: str) -> int:
         number = decode(INTEGER, value, at, "an integer")
         if abs(number) > SAFE_INTEGER:
             raise Rejected(at, "must not be past 2^53")
+    return _in_range(field, number, at)
+
+
+def _in_range(field: Field, number: int, at: str) -> int:
     low, high = RANGES[field.descriptor.cpp_type]
     if not low <= number <= high:
         raise Rejected(at, f"must be from {low} to {high}")

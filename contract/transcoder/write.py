@@ -99,9 +99,10 @@ def _write_field(message: Message, field: Field, at: str, out: list[bytes]) -> N
         value_field = fields(field.message)[1]
         separator = b"{"
         for key in sorted(value):
-            out += (separator, msgspec.json.encode(str(key)), b":")
+            name = str(key).lower() if isinstance(key, bool) else str(key)
+            out += (separator, msgspec.json.encode(name), b":")
             separator = b","
-            _write_value(value_field, value[key], f"{at}/{escape(str(key))}", out)
+            _write_value(value_field, value[key], f"{at}/{escape(name)}", out)
         out.append(b"{}" if separator == b"{" else b"}")
     elif field.repeated:
         out.append(b"[")

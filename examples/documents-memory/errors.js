@@ -35,6 +35,6 @@ export function statusOf(error) {
     { type_url: "type.googleapis.com/google.rpc.ErrorInfo", value: ErrorInfo.serialize(info) },
   ];
   const metadata = new Metadata();
-  metadata.set("grpc-status-details-bin", Status.serialize({ code, details }));
+  metadata.set("grpc-status-details-bin", Status.serialize({ code, message: error.message, details }));
   return { code, details: error.message, metadata };
 }

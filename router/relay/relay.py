@@ -14,8 +14,8 @@ from typing import Any
 import grpc
 
 from contract.context import CONTEXT_KEY
-from contract.errors import MeshError, Outcome, WireStatus, to_status
-from contract.transport import MESSAGE_LIMIT, write
+from contract.errors import MeshError, WireStatus, to_status
+from contract.transport import check_size, write
 from router.admission.admission import Admission, Admitted
 from router.admission.envelope import Envelope
 from router.admission.execution import Execution
@@ -63,13 +63,13 @@ class Relay:
         call = None
         try:
             try:
-                _check_size(request, outcome="not_dispatched")
+                check_size(request, outcome="not_dispatched")
                 call = send(request, metadata=((CONTEXT_KEY, admitted.context), *envelope.forwarded))
                 response: Any = await call.read()
                 # The end of the stream carries the status.
                 if response is grpc.aio.EOF or await call.read() is not grpc.aio.EOF:
                     raise _not_one(route.instance, none=response is grpc.aio.EOF)
-                _check_size(response, outcome="unknown")
+                check_size(response, outcome="unknown")
                 await _pass_initial(call, context)
                 await _pass_trailing(call, context)
                 return response  # type: ignore[no-any-return]
@@ -105,7 +105,7 @@ class Relay:
             try:
                 await _pass_initial(call, context)
                 while (response := await call.read()) is not grpc.aio.EOF:
-                    _check_size(response, outcome="unknown")
+                    check_size(response, outcome="unknown")
                     await context.write(response)
                 await _pass_trailing(call, context)
             except MeshError as error:
@@ -129,7 +129,7 @@ async def _send(context: Context, call: Any, admitted: Admitted) -> None:
     """Passes the caller's messages on. What ends the call early is told by its responses."""
     try:
         while (request := await context.read()) is not grpc.aio.EOF:
-            _check_size(request, outcome="unknown")
+            check_size(request, outcome="unknown")
             if not await write(call, request):
                 return
         await call.done_writing()
@@ -137,12 +137,6 @@ async def _send(context: Context, call: Any, admitted: Admitted) -> None:
         admitted.execution.cancel(too_large)
     except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
         return
-
-
-def _check_size(message: bytes, *, outcome: Outcome) -> None:
-    if len(message) > MESSAGE_LIMIT:
-        size = f"a message of {len(message)} bytes passes {MESSAGE_LIMIT} bytes"
-        raise MeshError("limit_exceeded", size, outcome=outcome)
 
 
 def _not_one(instance: Instance, *, none: bool) -> MeshError:

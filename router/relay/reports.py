@@ -9,7 +9,7 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from contract.context import TOKEN_KEY
-from contract.errors import CODE_LIMIT, MESSAGE_LIMIT, MeshError, clip, to_status
+from contract.errors import CODE_LIMIT, WORDS_LIMIT, MeshError, clip, to_status
 from router.admission.admission import Admission
 from router.instances.instance import Instance
 from wuu.mesh.v1.diagnostics_pb2 import ReportRequest, ReportResponse
@@ -45,7 +45,7 @@ class Reports(grpc.GenericRpcHandler):
         if report.HasField("failure"):
             failure = report.failure
             self._failed(
-                instance, MeshError(clip(failure.code, CODE_LIMIT), clip(failure.message, MESSAGE_LIMIT))
+                instance, MeshError(clip(failure.code, CODE_LIMIT), clip(failure.message, WORDS_LIMIT))
             )
         return ReportResponse().SerializeToString()
 

@@ -40,8 +40,6 @@ async def _without_info(error: grpc.aio.AioRpcError, message: str, instance: Ins
     if error.code() == grpc.StatusCode.UNAVAILABLE:
         return to_status(await instance.obituary(message))
     code = transport_code(error.code(), message)
-    stated = to_status(
-        MeshError(code, f"{instance.module}: {message or error.code().name}", outcome="unknown")
-    )
+    said = f"{instance.module}: {message or error.code().name}"
     # A provider that knows nothing of our codes keeps its own gRPC status.
-    return WireStatus(error.code(), stated.message, stated.details)
+    return to_status(MeshError(code, said, outcome="unknown"), error.code())

@@ -57,7 +57,8 @@ def _values(field: FieldDescriptor, depth: int) -> st.SearchStrategy[Any] | None
     message = field.message_type
     if message is not None and message.GetOptions().map_entry:
         values = _single(message.fields_by_name["value"], options, depth)
-        return None if values is None else st.dictionaries(st.text(max_size=5), values, max_size=3)
+        keys = _single(message.fields_by_name["key"], options, depth)
+        return None if values is None or keys is None else st.dictionaries(keys, values, max_size=3)
     single = _single(field, options, depth)
     if field.is_repeated and single is not None:
         return st.lists(single, max_size=3)

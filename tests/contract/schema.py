@@ -93,11 +93,13 @@ def _file() -> FileDescriptorProto:
     _field(kinds, "value", F.TYPE_MESSAGE, type_name=".wuu.mesh.v1.Json")
     _field(kinds, "parent", F.TYPE_STRING, optional=True, nullable=True)
     _field(kinds, "go_cased", F.TYPE_STRING, json_name="GoCased")
-    entry = kinds.nested_type.add(name="LabelsEntry")
-    entry.options.map_entry = True
-    _field(entry, "key", F.TYPE_STRING)
-    _field(entry, "value", F.TYPE_STRING)
-    _field(kinds, "labels", F.TYPE_MESSAGE, type_name=".test.kinds.v1.Kinds.LabelsEntry", repeated=True)
+    for name, key in (("labels", F.TYPE_STRING), ("shelves", F.TYPE_INT32), ("sides", F.TYPE_BOOL)):
+        entry = kinds.nested_type.add(name=f"{name.title()}Entry")
+        entry.options.map_entry = True
+        _field(entry, "key", key)
+        _field(entry, "value", F.TYPE_STRING)
+        type_name = f".test.kinds.v1.Kinds.{entry.name}"
+        _field(kinds, name, F.TYPE_MESSAGE, type_name=type_name, repeated=True)
 
     service = file.service.add(name="Service")
     service.method.add(name="Take", input_type=".test.kinds.v1.Kinds", output_type=".test.kinds.v1.Kinds")

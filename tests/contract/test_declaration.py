@@ -88,7 +88,22 @@ def test_a_service_is_named_with_or_without_its_major(name: str, parsed: tuple[s
 
 
 @pytest.mark.parametrize(
-    "name", ["", "a", "A.b", "a.b@", "a.b@0", "a.b@01", "a.b@1.2", "a.b@²", "a..b", ".a.b", "a.b@1 "]
+    "name",
+    [
+        "",
+        "a",
+        "A.b",
+        "a.b@",
+        "a.b@0",
+        "a.b@01",
+        "a.b@1.2",
+        "a.b@²",
+        "a.b@4294967296",
+        "a.b@" + "9" * 5000,
+        "a..b",
+        ".a.b",
+        "a.b@1 ",
+    ],
 )
 def test_what_is_not_a_service_name_is_refused(name: str) -> None:
     with pytest.raises(MeshError, match="is not a service name"):

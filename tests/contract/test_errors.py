@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
 from google.rpc import error_details_pb2, status_pb2
+from grpc_status import rpc_status
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,6 +54,15 @@ def test_an_error_survives_the_wire(code: str) -> None:
     assert received.outcome == "not_dispatched"
     assert received.details["field"] == "/writes/0"
     assert received.remedy == CODES[code].remedy
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_clients_of_every_language_read_the_message(code: str) -> None:
+    """`google.rpc.Status` repeats code and message; some libraries read nothing else, some compare."""
+    answer: Any = raised(MeshError(code, "the reason – and more " * 100))
+    status = rpc_status.from_call(answer)
+    assert status is not None
+    assert status.message.startswith("the reason – and more")
 
 
 @given(

@@ -39,6 +39,8 @@ EVERY = {
     "parent": None,
     "GoCased": "",
     "labels": {},
+    "shelves": {},
+    "sides": {},
 }
 """What an empty message says: every field that cannot be absent."""
 
@@ -65,6 +67,8 @@ members = st.fixed_dictionaries(
         "names": st.lists(text, max_size=3),
         "GoCased": text,
         "labels": st.dictionaries(text, text, max_size=3),
+        "shelves": st.dictionaries(small.map(str), text, max_size=3),
+        "sides": st.dictionaries(st.sampled_from(["true", "false"]), text),
     },
 )
 choice: st.SearchStrategy[dict[str, Any]] = (
@@ -107,7 +111,7 @@ def test_an_empty_message_says_what_cannot_be_absent_and_nothing_else() -> None:
 def test_a_json_value_keeps_its_bytes(value: bytes) -> None:
     request = request_from_json(TAKE, b'{"parent":null,"value":' + value + b"}")
     assert b'"value":' + value + b"}" in request_to_json(TAKE, request).replace(
-        b',"parent":null,"GoCased":"","labels":{}', b""
+        b',"parent":null,"GoCased":"","labels":{},"shelves":{},"sides":{}', b""
     )
 
 
@@ -140,12 +144,17 @@ def test_an_absent_list_and_an_empty_one_differ() -> None:
         (b'{"parent":null,"flag":"true"}', "/flag", "true or false"),
         (b'{"parent":null,"raw":"a-_="}', "/raw", "base64"),
         (b'{"parent":null,"raw":"YQ"}', "/raw", "base64"),
+        (b'{"parent":null,"raw":"\xc3\xa9\xc3\xa9"}', "/raw", "base64"),
         (b'{"parent":null,"colour":"COLOUR_1"}', "/colour", "deep-red, sky-blue"),
         (b'{"parent":null,"colour":""}', "/colour", "deep-red, sky-blue"),
         (b'{"parent":null,"inner":[]}', "/inner", "an object"),
         (b'{"parent":null,"names":{}}', "/names", "an array"),
         (b'{"parent":null,"names":[1]}', "/names/0", "a string"),
         (b'{"parent":null,"labels":{"a":1}}', "/labels/a", "a string"),
+        (b'{"parent":null,"shelves":{"a":"b"}}', "/shelves/a", "an integer"),
+        (b'{"parent":null,"shelves":{"01":"b"}}', "/shelves/01", "an integer"),
+        (b'{"parent":null,"shelves":{"2147483648":"b"}}', "/shelves/2147483648", "from -2147483648"),
+        (b'{"parent":null,"sides":{"True":"b"}}', "/sides/True", "true or false"),
         (b'{"parent":null,"left":"","right":true}', "/right", "excludes left"),
         (b'{"text":""}', "/parent", "must be present"),
         (b"[]", "", "an object"),

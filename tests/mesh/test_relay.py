@@ -9,6 +9,7 @@ from typing import Any
 
 import grpc
 import pytest
+from grpc_status import rpc_status
 
 from contract.errors import DETAILS_KEY, MeshError, error_info
 from contract.handshake import Handshake
@@ -259,6 +260,8 @@ async def test_a_status_without_an_error_info_gets_one(caller: Caller, status: s
     assert (info.reason, info.domain, info.metadata["outcome"]) == (code, "wuu.mesh", "unknown")
     assert answer.code().name == status
     assert "bare" in (answer.details() or "")
+    stated: Any = answer
+    assert rpc_status.from_call(stated).message == answer.details()
 
 
 async def test_details_that_cannot_be_read_are_no_error_info(wire: Callable[..., Any]) -> None:
