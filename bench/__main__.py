@@ -64,4 +64,6 @@ def _list(json: bool) -> None:
 
 if __name__ == "__main__":
     # A benchmark is an argument and no command of its own, so that an unknown one gets our answer.
-    typer.run(bench)
+    app = typer.Typer(add_completion=False)
+    app.command()(bench)
+    app(prog_name="./mesh bench")

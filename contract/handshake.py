@@ -51,7 +51,7 @@ class Attach(msgspec.Struct, frozen=True, kw_only=True):
     package: str
     """The absolute path of the package."""
     timeout: float
-    """Seconds that bound initialize, prepare and activate."""
+    """Seconds that bound every step (start, initialize, prepare, activate, service-changed)."""
 
 
 def read_handshake(line: bytes) -> Handshake:

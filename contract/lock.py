@@ -11,28 +11,50 @@ from pathlib import Path
 from typing import Any
 
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
-
-from wuu.mesh.v1 import options_pb2
-
-_FLAGS = ("preparation", "cleanup", "optional", "journaled", "positional", "watch")
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 
 
 def lock(serialized: bytes) -> list[str]:
-    """The lines for a serialized google.protobuf.FileDescriptorSet, sorted."""
+    """The lines for a serialized google.protobuf.FileDescriptorSet, sorted. Every import is included."""
+    described = FileDescriptorSet.FromString(serialized)
+    options = _Options(described)
     lines: list[str] = []
-    for file in FileDescriptorSet.FromString(serialized).file:
+    for file in described.file:
         for service in file.service:
-            stated: Any = service.options
-            if not stated.HasExtension(options_pb2.service):
+            contract = options.stated(service.options, "wuu.mesh.v1.service")
+            if not contract.name:
                 continue
-            contract = stated.Extensions[options_pb2.service]
             for method in service.method:
-                stated = method.options
-                options = stated.Extensions[options_pb2.method]
-                flags = [flag for flag in _FLAGS if getattr(options, flag)]
+                stated = options.stated(method.options, "wuu.mesh.v1.method")
                 path = f"/{file.package}.{service.name}/{method.name}"
-                lines.append(" ".join([f"{contract.name}@{contract.version}", options.name, path, *flags]))
+                words = [f"{contract.name}@{contract.version}", stated.name, path, *_flags(stated)]
+                lines.append(" ".join(words))
     return sorted(lines)
+
+
+class _Options:
+    """The options as the set itself defines them: those in `gen/` may be older than what is locked."""
+
+    def __init__(self, described: FileDescriptorSet) -> None:
+        self._pool = DescriptorPool()
+        for file in described.file:
+            self._pool.Add(file)
+
+    def stated(self, options: Message, extension: str) -> Any:
+        """What options say in an extension; nothing where they do not have it."""
+        found: Any = self._pool.FindExtensionByName(extension)
+        own: Any = GetMessageClass(found.containing_type).FromString(options.SerializeToString())
+        return own.Extensions[found]
+
+
+def _flags(stated: Any) -> list[str]:
+    return [
+        field.name
+        for field in sorted(stated.DESCRIPTOR.fields, key=lambda field: field.number)
+        if field.type == field.TYPE_BOOL and getattr(stated, field.name)
+    ]
 
 
 if __name__ == "__main__":

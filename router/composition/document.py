@@ -35,7 +35,8 @@ class ModuleEntry:
     config: bytes | None = None
     """The module's configuration: a JSON object, byte for byte as written; None where there is none."""
     timeout: float | None = None
-    """Seconds that bound initialize, prepare and activate; None: what the manifest says."""
+    """Seconds that bound every step (start, initialize, prepare, activate, service-changed); None: what the
+    manifest says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     args: tuple[str, ...] = ()
     """What follows the command."""
     timeout: Annotated[float, msgspec.Meta(gt=0)] = 30.0
-    """Seconds that bound initialize, prepare and activate, where the composition says nothing else."""
+    """Seconds that bound every step (start, initialize, prepare, activate, service-changed), where the
+    composition says nothing else."""
     env: tuple[str, ...] = ()
     """Names of environment variables that the process gets beside the fixed ones."""
     max_in_flight: Annotated[int, msgspec.Meta(ge=1)] = 1024

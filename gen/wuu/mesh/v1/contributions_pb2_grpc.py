@@ -35,7 +35,13 @@ class ContributionsStub:
 
     From the router: `invalid_request` where `wuu-module` is missing or names no
     module of the composition; `method_not_found` where the module contributes
-    nothing; `service_unavailable` or `module_revoked` where it does not run.
+    nothing; `service_unavailable` or `module_revoked` where it does not run; and
+    what any call may get, such as `admission_full`. Messages have 64 MiB at most
+    (`limit_exceeded`).
+
+    From the module: `method_not_found` for a tool or a capability that it does not
+    declare; `invalid_params` where the arguments are not JSON or not what it takes
+    (a tool may say the latter in `is_error` instead).
     """
 
     def __init__(self, channel):
@@ -66,19 +72,33 @@ class ContributionsServicer:
 
     From the router: `invalid_request` where `wuu-module` is missing or names no
     module of the composition; `method_not_found` where the module contributes
-    nothing; `service_unavailable` or `module_revoked` where it does not run.
+    nothing; `service_unavailable` or `module_revoked` where it does not run; and
+    what any call may get, such as `admission_full`. Messages have 64 MiB at most
+    (`limit_exceeded`).
+
+    From the module: `method_not_found` for a tool or a capability that it does not
+    declare; `invalid_params` where the arguments are not JSON or not what it takes
+    (a tool may say the latter in `is_error` instead).
     """
 
     def ExecuteTool(self, request, context):
         """Runs a tool. A tool that fails says so in `is_error`; an error status means
-        that the call itself failed. `method_not_found`: no such tool.
+        that the call itself failed.
+
+        Not idempotent by itself, and never repeated by the mesh: a caller that
+        repeats a call gives the same `call_id`, by which the tool can tell. Bounded
+        by the caller's deadline alone, and not at all where it has none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def InvokeCapability(self, request, context):
-        """Runs a capability handler. `method_not_found`: no such capability.
+        """Runs a capability handler.
+
+        Never repeated by the mesh. Bounded by the caller's deadline; the bridge
+        bounds that of a plugin by the module's timeout as well, and fails a plugin
+        that is late (`deadline_exceeded`), `model.request.metrics` aside.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -115,7 +135,13 @@ class Contributions:
 
     From the router: `invalid_request` where `wuu-module` is missing or names no
     module of the composition; `method_not_found` where the module contributes
-    nothing; `service_unavailable` or `module_revoked` where it does not run.
+    nothing; `service_unavailable` or `module_revoked` where it does not run; and
+    what any call may get, such as `admission_full`. Messages have 64 MiB at most
+    (`limit_exceeded`).
+
+    From the module: `method_not_found` for a tool or a capability that it does not
+    declare; `invalid_params` where the arguments are not JSON or not what it takes
+    (a tool may say the latter in `is_error` instead).
     """
 
     @staticmethod

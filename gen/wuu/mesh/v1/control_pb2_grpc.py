@@ -29,6 +29,11 @@ class ControlStub:
     """The operator's API, on a socket that only the operator can open (mode 0600).
     The same socket carries the operator's calls to services: metadata
     `wuu-service` as everywhere, and `wuu-as` to borrow the bindings of a module.
+
+    Every method may be called again. A number past its bound is taken for the
+    bound, silently. Once the mesh stops, DescribeService and every call of a
+    service answer `generation_closed`; the other methods answer until the socket
+    closes.
     """
 
     def __init__(self, channel):
@@ -73,6 +78,11 @@ class ControlServicer:
     """The operator's API, on a socket that only the operator can open (mode 0600).
     The same socket carries the operator's calls to services: metadata
     `wuu-service` as everywhere, and `wuu-as` to borrow the bindings of a module.
+
+    Every method may be called again. A number past its bound is taken for the
+    bound, silently. Once the mesh stops, DescribeService and every call of a
+    service answer `generation_closed`; the other methods answer until the socket
+    closes.
     """
 
     def GetStatus(self, request, context):
@@ -94,8 +104,8 @@ class ControlServicer:
     def DescribeService(self, request, context):
         """How a service is called. Fails as a call would: `invalid_request`,
         `service_not_found`, `service_ambiguous`, `service_version_mismatch`,
-        `service_unavailable`; with `as_module` also `service_not_authorized` and
-        `service_optional_absent`.
+        `service_unavailable`, `generation_closed`; with `as_module` also
+        `service_not_authorized` and `service_optional_absent`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -118,7 +128,7 @@ class ControlServicer:
 
     def Stop(self, request, context):
         """Stops the mesh: consumers before their providers. Answers at once; the end
-        of the process is the end of the stop.
+        of the process is the end of the stop. A second call changes nothing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -169,6 +179,11 @@ class Control:
     """The operator's API, on a socket that only the operator can open (mode 0600).
     The same socket carries the operator's calls to services: metadata
     `wuu-service` as everywhere, and `wuu-as` to borrow the bindings of a module.
+
+    Every method may be called again. A number past its bound is taken for the
+    bound, silently. Once the mesh stops, DescribeService and every call of a
+    service answer `generation_closed`; the other methods answer until the socket
+    closes.
     """
 
     @staticmethod

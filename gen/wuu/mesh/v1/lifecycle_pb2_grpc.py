@@ -37,9 +37,9 @@ class LifecycleStub:
     Each but ServiceChanged is called at most once in the life of an instance, and
     none is ever repeated. Shutdown may come after any of them, and after none;
     an instance that did not answer Initialize may see no more than the end of its
-    standard input. The start and each call are bounded by the timeout of the
-    module (its entry in the composition, otherwise `runtime.timeout` of its
-    manifest, 30 seconds by default), ServiceChanged by that of the manifest,
+    standard input. Every step (start, Initialize, Prepare, Activate,
+    ServiceChanged) is bounded by the `timeout` of the module's entry in the
+    composition, else by `runtime.timeout` of its manifest, 30 seconds by default;
     Shutdown by 2 seconds or less.
 
     An error of Initialize or Prepare costs the candidate: the module is `failed`
@@ -93,9 +93,9 @@ class LifecycleServicer:
     Each but ServiceChanged is called at most once in the life of an instance, and
     none is ever repeated. Shutdown may come after any of them, and after none;
     an instance that did not answer Initialize may see no more than the end of its
-    standard input. The start and each call are bounded by the timeout of the
-    module (its entry in the composition, otherwise `runtime.timeout` of its
-    manifest, 30 seconds by default), ServiceChanged by that of the manifest,
+    standard input. Every step (start, Initialize, Prepare, Activate,
+    ServiceChanged) is bounded by the `timeout` of the module's entry in the
+    composition, else by `runtime.timeout` of its manifest, 30 seconds by default;
     Shutdown by 2 seconds or less.
 
     An error of Initialize or Prepare costs the candidate: the module is `failed`
@@ -205,9 +205,9 @@ class Lifecycle:
     Each but ServiceChanged is called at most once in the life of an instance, and
     none is ever repeated. Shutdown may come after any of them, and after none;
     an instance that did not answer Initialize may see no more than the end of its
-    standard input. The start and each call are bounded by the timeout of the
-    module (its entry in the composition, otherwise `runtime.timeout` of its
-    manifest, 30 seconds by default), ServiceChanged by that of the manifest,
+    standard input. Every step (start, Initialize, Prepare, Activate,
+    ServiceChanged) is bounded by the `timeout` of the module's entry in the
+    composition, else by `runtime.timeout` of its manifest, 30 seconds by default;
     Shutdown by 2 seconds or less.
 
     An error of Initialize or Prepare costs the candidate: the module is `failed`

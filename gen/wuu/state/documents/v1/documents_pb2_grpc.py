@@ -29,8 +29,11 @@ class DocumentsStub:
     """The document store.
 
     Errors of every method: `invalid_params` (a field is missing, malformed or out
-    of its bounds), `namespace_ownership` (the namespace belongs to another
-    consumer), `host_error` (the engine failed; the message names it).
+    of its bounds; the budget of a page of Export is the one exception),
+    `namespace_ownership` (a namespace belongs to another consumer, in preparation
+    as well), `host_error` (the engine failed; the message names it. So does a
+    provider whose data set was reset or replaced under it: it never turns to
+    another one).
     """
 
     def __init__(self, channel):
@@ -100,15 +103,21 @@ class DocumentsServicer:
     """The document store.
 
     Errors of every method: `invalid_params` (a field is missing, malformed or out
-    of its bounds), `namespace_ownership` (the namespace belongs to another
-    consumer), `host_error` (the engine failed; the message names it).
+    of its bounds; the budget of a page of Export is the one exception),
+    `namespace_ownership` (a namespace belongs to another consumer, in preparation
+    as well), `host_error` (the engine failed; the message names it. So does a
+    provider whose data set was reset or replaced under it: it never turns to
+    another one).
     """
 
     def Read(self, request, context):
         """Reads the documents that satisfy every condition of the query.
 
-        Idempotent. `state_conflict`: `at_revision` is not the revision of the
-        store any more; drop the pages read so far and start anew.
+        Idempotent. The pages of one read have the same conditions and the revision
+        of the first; only the cursor differs. `state_conflict`: `at_revision` is not
+        the revision of the store any more; drop the pages read so far and start
+        anew. `limit_exceeded`: the page does not fit into one message of 64 MiB;
+        read with a smaller `limit`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -123,7 +132,8 @@ class DocumentsServicer:
         nothing was written; read again and build a new transaction.
         `state_operation_conflict`: the id was used for another intent (another
         revision or other writes). `inspection_active`: a guard holds a namespace
-        that is written.
+        that is written. `namespace_ownership` also for a write to
+        `wuu.state.namespace_owners.v1`, which ClaimNamespaces alone writes.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -132,10 +142,14 @@ class DocumentsServicer:
     def Export(self, request, context):
         """Gives the store away: whole with an empty request, or a page of it.
 
-        Idempotent. A provider that does not declare the feature `paged_export`
-        refuses a page with `invalid_request`. `state_conflict`: the revision or the
-        generation of the store is not the one that the scan is bound to.
-        `limit_exceeded`: the whole does not fit into one message of 64 MiB.
+        Idempotent. A page never turns into an export of the whole. A provider that
+        does not declare the feature `paged_export` refuses a page with
+        `invalid_request`. `invalid_request`, too, is a budget that is no budget:
+        `target_bytes` or `max_items` out of bounds, or a target that does not even
+        hold the outer fields of the page. `state_conflict`: the revision or the
+        generation of the store is not the one that the scan is bound to; drop what
+        was read and start anew. `limit_exceeded`: the whole, or a single record,
+        does not fit into one message of 64 MiB.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -143,6 +157,9 @@ class DocumentsServicer:
 
     def Compact(self, request, context):
         """Gives space back. Neither the revision nor any receipt changes.
+
+        Idempotent: what was given back is not given back again. No errors but those
+        of every method.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -154,16 +171,32 @@ class DocumentsServicer:
 
         Idempotent: the same snapshot again returns the same result.
         `state_conflict`: the store is not empty and holds something else.
-        `invalid_params`: the snapshot is damaged, or its namespace owners are
-        foreign and no migration was admitted.
+        `invalid_params`: the snapshot is damaged, its documents in
+        `wuu.state.namespace_owners.v1` included. `namespace_ownership`: it says that
+        a namespace is another consumer's, and no migration was admitted.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Authority(self, request, context):
-        """Says where the authority over the data lies, as configured. Never changes
-        within an instance.
+        """Says where the authority over the data lies: as it is deployed, not what the
+        back end could do. Idempotent; the answer never changes within an instance.
+
+        A provider that declares it names the host feature
+        `state.documents.authority.v1` in `required_host_features`, and fails
+        Initialize itself where the host does not offer exactly that: an older host
+        reads no requirement, and would keep a log of its own before an authority
+        that is the provider's. A provider without it is `host-journal`.
+
+        `store_id` is durable before a first call is admitted. The host pins it across
+        restarts and refuses a provider that names another. A provider whose data
+        set was reset or replaced refuses every call of the instances that were
+        bound to the old one, this one included, with `host_error`.
+
+        No errors but those of every method. An error, or an answer that is not whole
+        or not understood, refuses the provider; it is never taken for
+        `host-journal`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -171,11 +204,14 @@ class DocumentsServicer:
 
     def AcquireInspection(self, request, context):
         """Sets a durable guard: until it is released, writes to the namespaces fail
-        with `inspection_active`. It has no timeout and survives restarts.
+        with `inspection_active`. It has no timeout and survives restarts. This
+        method, ReleaseInspection, ListInspections and ReconcileInspection are
+        declared together or not at all.
 
         Idempotent while the guard is held by the same caller for the same
         namespaces; otherwise `state_operation_conflict`. An id that was released
-        is sealed and can never be acquired again (`state_operation_conflict`).
+        is sealed and can never be acquired again (`state_operation_conflict`). Where
+        the reply is lost nothing may be done under the guard: release the id.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -183,22 +219,25 @@ class DocumentsServicer:
 
     def ReleaseInspection(self, request, context):
         """Releases a guard and seals its id, also when it was never acquired, so that
-        a late acquire stays dead. Idempotent.
+        a late acquire stays dead. Idempotent. `state_operation_conflict`: another
+        module holds the guard; it stays, and ReconcileInspection alone ends it for
+        a holder that is gone.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListInspections(self, request, context):
-        """Lists the guards that are held, without business values. Needs the owner's
-        admission of `state/inspections/list`, else `service_not_authorized`.
+        """Lists the guards that are held, without business values. Idempotent. Needs the
+        owner's admission of `state/inspections/list`, else `service_not_authorized`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReconcileInspection(self, request, context):
-        """Ends the guard of a holder that is gone, with evidence. Needs the owner's
+        """Ends the guard of a holder that is gone, with evidence: an operation of which
+        nobody knows how it ended is confirmed or stopped first. Needs the owner's
         admission of `state/inspections/reconcile` for exactly this input, else
         `service_not_authorized`. Idempotent: the same resolution again returns its
         receipt. `state_operation_conflict`: the guard is another's, has other
@@ -209,9 +248,15 @@ class DocumentsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ClaimNamespaces(self, request, context):
-        """Makes namespaces the property of the calling module: from then on nobody
-        else reads, writes, inspects or exports them. All or none, durable before
-        the reply; raises the revision when something changed.
+        """Makes namespaces the property of the calling module, as the context names it:
+        from then on nobody else reads, writes, inspects or exports them, in
+        preparation as well. All or none, durable before the reply; raises the
+        revision when something changed.
+
+        Who owns what stands in documents of the reserved namespace
+        `wuu.state.namespace_owners.v1`: the key is the namespace, the value
+        `{"version": 1, "namespace": NAMESPACE, "owner": MODULE}`. No commit writes
+        them, and every snapshot keeps them.
 
         Idempotent. `namespace_ownership`: one belongs to another consumer, or holds
         documents without an owner (these are migrated, never taken).
@@ -290,8 +335,11 @@ class Documents:
     """The document store.
 
     Errors of every method: `invalid_params` (a field is missing, malformed or out
-    of its bounds), `namespace_ownership` (the namespace belongs to another
-    consumer), `host_error` (the engine failed; the message names it).
+    of its bounds; the budget of a page of Export is the one exception),
+    `namespace_ownership` (a namespace belongs to another consumer, in preparation
+    as well), `host_error` (the engine failed; the message names it. So does a
+    provider whose data set was reset or replaced under it: it never turns to
+    another one).
     """
 
     @staticmethod
