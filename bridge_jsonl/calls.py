@@ -9,9 +9,11 @@ import asyncio
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import cached_property
 
 import msgspec
 from google.protobuf.descriptor import MethodDescriptor as ProtoMethod
+from google.protobuf.message import DecodeError
 from msgspec import UNSET
 
 from bridge_jsonl.declaration import HOST_SERVICES, hyphened
@@ -35,14 +37,19 @@ class _Bound:
         self.carrier = binding.descriptor.grpc_service
         """The full name of the gRPC service; empty for a dynamic service."""
         self._service = binding.service
-        # A provider of a contract that is not ours brings its descriptors.
-        carried = binding.file_descriptor_set
-        self._contracts = Contracts(carried) if carried else own_contracts()
+        self._provider = binding.provider
+        self._descriptors = binding.file_descriptor_set
 
     def method(self, name: str) -> ProtoMethod:
         """The rpc of a method in the contract's spelling. Raises `method_not_found`, or `host_error`."""
         try:
             carrier = self._contracts.grpc_service(self.carrier)
+        except (DecodeError, TypeError, ValueError) as broken:
+            raise MeshError(
+                "host_error",
+                f"descriptors.binpb in the package of {self._provider} cannot be used: {broken}",
+                remedy="Make it with `protoc --include_imports --descriptor_set_out`.",
+            ) from None
         except KeyError:
             raise MeshError(
                 "host_error",
@@ -53,6 +60,11 @@ class _Bound:
             if method_options(method).name == name:
                 return method
         raise MeshError("method_not_found", f"{self._service} has no method '{name}'")
+
+    @cached_property
+    def _contracts(self) -> Contracts:
+        # A provider of a contract that is not ours brings its descriptors.
+        return Contracts(self._descriptors) if self._descriptors else own_contracts()
 
 
 class HostCalls:

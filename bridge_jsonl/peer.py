@@ -25,6 +25,9 @@ log = logging.getLogger(__name__)
 CHUNK = 256 * 1024
 """Bytes that are read at once."""
 
+UNREADABLE = "invalid"
+"""The id with which the SDK answers a request that it cannot read."""
+
 OPEN_REQUESTS = 1024
 """Requests of a plugin that may be open; its output is not read on until one of them is answered."""
 
@@ -53,6 +56,8 @@ class Peer:
         os.set_blocking(stdout, False)
         self.gone = asyncio.Event()
         """Set once the plugin is gone."""
+        self.unanswered = ""
+        """The methods that were open when it went."""
         self._stdout = stdout
         self._diagnostics = diagnostics
         self._serve = serve
@@ -61,6 +66,7 @@ class Peer:
         self._splitter = Splitter()
         self._lines: Iterator[Line] = iter(())
         self._last = 0
+        self._told = False
         self._asked: dict[str, _Asked] = {}
         self._serving: set[asyncio.Task[None]] = set()
         self._paused = False
@@ -96,6 +102,7 @@ class Peer:
     def tell(self, method: str, params: object) -> None:
         """Sends a request whose answer is dropped. It never overtakes an earlier one."""
         self._last += 1
+        self._told = True
         self._outbox.put(frames.request(str(self._last), method, params))
 
     def fail(self, code: str, message: str) -> MeshError:
@@ -118,6 +125,7 @@ class Peer:
         """Closes both pipes. The plugin is then gone."""
         if self.gone.is_set():
             return
+        self.unanswered = ", ".join(sorted({asked.method for asked in self._asked.values()}))
         self._conclude(lambda: Gone("the plugin closed its output"))
         self._loop.remove_reader(self._stdout)
         os.close(self._stdout)
@@ -171,6 +179,8 @@ class Peer:
 
     def _take_answer(self, answer: Answer) -> None:
         asked = self._asked.get(answer.id)
+        if answer.id == UNREADABLE and isinstance(answer.result, Fault):
+            self._take_unreadable(answer.result)
         if asked is None or asked.answer.done():
             self._diagnostics.ignored(answer)
         elif isinstance(answer.result, Fault):
@@ -178,6 +188,16 @@ class Peer:
             asked.answer.set_exception(MeshError(fault.code or "host_error", fault.message, domain=CONTRACT))
         else:
             asked.answer.set_result(answer.result)
+
+    def _take_unreadable(self, fault: Fault) -> None:
+        """A request could not be read. Where it can be only one, nobody waits for its answer for ever."""
+        # What was told has no answer, so it may be that which was not read.
+        if len(self._asked) != 1 or self._told:
+            return
+        (asked,) = self._asked.values()
+        if not asked.answer.done():
+            message = f"the plugin cannot read {asked.method}: {fault.message}"
+            asked.answer.set_exception(MeshError("protocol_violation", message, domain=CONTRACT))
 
     def _release(self, stray: Stray) -> None:
         """Whoever waits for what the stray line should have been is told, instead of waiting for ever."""
@@ -187,14 +207,20 @@ class Peer:
         asked = self._asked.get(stray.id)
         if asked is not None and not asked.answer.done():
             message = f"the answer to {asked.method} is not a frame: {stray.why}"
-            asked.answer.set_exception(MeshError("protocol_violation", message, domain=CONTRACT))
+            if asked.method == "capability.invoke":
+                # A capability that breaks the protocol fails the process; the rest fail their call alone.
+                self.fail("protocol_violation", message)
+            else:
+                asked.answer.set_exception(MeshError("protocol_violation", message, domain=CONTRACT))
 
     def _take_rest(self) -> None:
         for line in self._splitter.end():
             frame = frames.read(line)
             if isinstance(frame, Answer):
                 self._take_answer(frame)
-            elif isinstance(frame, Stray):
+            elif isinstance(frame, Request):
+                self._diagnostics.note(f"{frame.method} came as the output ended, and is not answered")
+            else:
                 # Cut off by the end, so it stands for nothing, whatever it begins with.
                 self._diagnostics.stray(line, "the output ended here")
 

@@ -62,7 +62,8 @@ class Plugin:
     def lost(self) -> None:
         """Reports that the process closed its output, unless it was asked to end."""
         if not self._shutting_down:
-            self._diagnostics.failed("service_unavailable", "the plugin closed its output")
+            unanswered = f" and did not answer {self._peer.unanswered}" if self._peer.unanswered else ""
+            self._diagnostics.failed("service_unavailable", f"the plugin closed its output{unanswered}")
 
     async def close(self) -> None:
         """Lets go of the process."""
@@ -72,7 +73,17 @@ class Plugin:
     # --- the lifecycle ---------------------------------------------------------------------------------
 
     async def initialized(self, request: InitializeRequest) -> InitializeResponse:
-        """Lets the plugin declare itself. `protocol_violation` names the field and the rule it breaks."""
+        """Lets the plugin declare itself. `protocol_violation` names the field and the rule it breaks.
+
+        `invalid_request` where the composition has configuration for it: the wire has no place for that.
+        """
+        if request.HasField("config"):
+            raise MeshError(
+                "invalid_request",
+                f"the plugin {request.module} takes no `config`",
+                domain=CONTRACT,
+                remedy="Take `config` out of its entry in the composition.",
+            )
         result = await self._step(
             "initialize",
             Initialize(

@@ -6,7 +6,7 @@ readable in `/proc`, so nothing secret goes there.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -16,8 +16,8 @@ Shaped = TypeVar("Shaped", bound=msgspec.Struct)
 class Handshake(msgspec.Struct, frozen=True, kw_only=True):
     """What an instance needs to stand in the mesh. One JSON object on one line."""
 
-    version: int = 1
-    """The version of the handshake."""
+    version: Literal[1] = 1
+    """The version of the handshake; another is refused."""
     module: str
     """The module's id."""
     instance: str
@@ -35,8 +35,8 @@ class Handshake(msgspec.Struct, frozen=True, kw_only=True):
 class HostHandshake(msgspec.Struct, frozen=True, kw_only=True):
     """The first line of a process that hosts instances (the bridge): where their descriptors arrive."""
 
-    version: int = 1
-    """The version of the handshake."""
+    version: Literal[1] = 1
+    """The version of the handshake; another is refused."""
     attach_fd: int
     """A SOCK_SEQPACKET socket. Each message is one `Attach` and carries two descriptors."""
 

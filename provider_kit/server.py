@@ -266,7 +266,7 @@ def _to_message(handler: Handler, call: Call) -> Callable[[Any, grpc.aio.Service
             return await handler.serve(request, call)
         except (grpc.aio.AbortError, GeneratorExit):
             raise
-        except BaseException as failure:
+        except (Exception, asyncio.CancelledError) as failure:
             await _fail(context, call, failure)
 
     return serve
@@ -279,7 +279,7 @@ def _to_stream(handler: Handler, call: Call) -> Callable[[Any, grpc.aio.Servicer
                 yield response
         except (grpc.aio.AbortError, GeneratorExit):
             raise
-        except BaseException as failure:
+        except (Exception, asyncio.CancelledError) as failure:
             await _fail(context, call, failure)
 
     return serve

@@ -42,6 +42,9 @@ log = logging.getLogger(__name__)
 EXIT_WAIT = 0.5
 """Seconds within which a process that closed its output ends by itself."""
 
+ENDED = ("stopping", "stopped", "blocked")
+"""States in which the end of a process is no crash."""
+
 STOP_TIMEOUT = 3.0
 """Seconds that the stop of every module may take in all; `down` promises five for everything."""
 
@@ -171,8 +174,19 @@ class Mesh:
         instance.child.exited.add_done_callback(lambda _: self._exited(instance))
 
     def _exited(self, instance: Instance) -> None:
+        if instance.is_plugin and instance.state not in ENDED:
+            self._begin(self._mourn(instance))
+        else:
+            self._bury(instance)
+
+    async def _mourn(self, instance: Instance) -> None:
+        # Its token holds until then, or the bridge could not report.
+        await instance.last_report()
+        self._bury(instance)
+
+    def _bury(self, instance: Instance) -> None:
         self.admission.instances.pop(instance.token, None)
-        if instance.state in ("stopping", "stopped", "blocked"):
+        if instance.state in ENDED:
             return
         assert instance.child is not None
         words = f"{instance.module} {instance.child.exited.result()}{instance.last_words()}"

@@ -10,7 +10,7 @@ import hashlib
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
@@ -31,7 +31,8 @@ class Journal:
         """
         self._path = path
         # SQLite gives what it makes beside the mode of the file.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         self._db = sqlite3.connect(path, isolation_level=None)
         try:
             self._make()

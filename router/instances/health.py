@@ -35,7 +35,7 @@ async def serving(instance: Instance) -> None:
             raise MeshError(
                 "deadline_exceeded",
                 f"{instance.module} {did} within {instance.timeout:g} s{instance.last_words()}",
-                remedy="Let it listen on the socket that the handshake names, or raise runtime.timeout.",
+                remedy="Let it listen on the socket of the handshake, or raise `timeout` in its entry.",
             )
         await asyncio.sleep(HEALTH_POLL)
 

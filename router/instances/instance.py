@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -23,6 +24,9 @@ from wuu.mesh.v1.declaration_pb2 import Declaration
 if TYPE_CHECKING:
     from router.admission.execution import Execution
     from router.generations.generation import Generation
+
+REPORT_WAIT = 0.5
+"""Seconds that the end of a plugin waits for the word of the bridge."""
 
 State = Literal["starting", "active", "blocked", "failed", "stopping", "stopped"]
 
@@ -65,6 +69,8 @@ class Instance:
     stray_lines: int = 0
     """See `ModuleStatus.stray_lines`, and so the next two."""
     last_stray_line: str = ""
+    reported: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once it, or the bridge for it, has reported that it cannot go on."""
     start_ms: int = 0
     started_at: float = field(default_factory=time.monotonic)
     """In the clock of `time.monotonic()`, seconds."""
@@ -77,6 +83,11 @@ class Instance:
     def module(self) -> str:
         """The id of its module."""
         return self.package.manifest.id
+
+    @property
+    def is_plugin(self) -> bool:
+        """It speaks JSON lines, and the bridge speaks for it."""
+        return self.package.manifest.runtime.protocol == "wuu-plugin-v1"
 
     @property
     def id(self) -> str:
@@ -130,6 +141,13 @@ class Instance:
         said = tail(self.log)
         return f"; it last said: {said}" if said else ""
 
+    async def last_report(self) -> None:
+        """Waits for the word of the bridge on a plugin that exited; its pipe may be read a little later."""
+        if self.is_plugin:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(REPORT_WAIT):
+                    await self.reported.wait()
+
     async def obituary(self, transport: str) -> MeshError:
         """Why a call that was sent got no answer: how the process ended and what it said last.
 
@@ -137,6 +155,7 @@ class Instance:
         """
         if self.child is not None and not self.child.exited.done():
             await asyncio.wait([self.child.exited], timeout=OBITUARY_WAIT)
+        await self.last_report()
         if self.child is not None and self.child.exited.done():
             ended = f"{self.module} {self.child.exited.result()}{self.last_words()}"
         elif self.failure is not None:

@@ -118,6 +118,6 @@ async def _failure(instance: Instance, error: grpc.aio.AioRpcError, method: str,
             return MeshError(
                 "deadline_exceeded",
                 f"{instance.module} did not answer {method} within {timeout:g} s{instance.last_words()}",
-                remedy=f"Raise runtime.timeout in its manifest, or see `wuu-mesh logs {instance.module}`.",
+                remedy=f"Raise `timeout` in its entry, or see `wuu-mesh logs {instance.module}`.",
             )
     return answered.saying(f"{method}: {answered.message}")

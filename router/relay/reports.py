@@ -44,6 +44,7 @@ class Reports(grpc.GenericRpcHandler):
         instance.last_stray_line = clip(report.last_stray_line, STRAY_LINE_LIMIT)
         if report.HasField("failure"):
             failure = report.failure
+            instance.reported.set()
             self._failed(
                 instance, MeshError(clip(failure.code, CODE_LIMIT), clip(failure.message, WORDS_LIMIT))
             )

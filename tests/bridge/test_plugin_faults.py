@@ -44,13 +44,20 @@ async def test_a_last_line_without_its_end_is_an_answer(probe: Instance) -> None
     assert await probe.run("die", text='{"id":"$ID","result":"last words"}', status=0) == "last words"
 
 
-@pytest.mark.parametrize("id_", ["999", "nobody", "invalid", "0", "-1", "9" * 5000])
+@pytest.mark.parametrize("id_", ["999", "nobody", "0", "-1", "9" * 5000])
 async def test_an_answer_that_nobody_waits_for_is_ignored(probe: Instance, router: Router, id_: str) -> None:
     wrong = f'{{"id":"{id_}","error":{{"message":"what was that"}}}}\n'
     assert await probe.run("say", text=wrong + answer("1")) == 1
     assert "answer to no open call, id '" in probe.log.read_text()
     assert "what was that" in probe.log.read_text()
     assert router.report(probe).stray_lines == 0
+
+
+async def test_nobody_waits_for_the_answer_to_a_request_that_the_plugin_cannot_read(probe: Instance) -> None:
+    cannot = '{"id":"invalid","error":{"message":"unexpected end of line"}}\n'
+    with pytest.raises(grpc.aio.AioRpcError, match=r"cannot read service\.invoke: unexpected end of line"):
+        await probe.run("say", text=cannot)
+    assert await probe.run("pid") == probe.process.pid
 
 
 async def test_a_second_answer_is_ignored(probe: Instance) -> None:

@@ -12,6 +12,11 @@ from tests.support.composition import Entry, probe, shell
 from tests.support.mesh import Mesh
 from tests.support.probe import Action
 
+PLUGIN = {"protocol": "wuu-plugin-v1"}
+
+HALF = '{"id":"1","res'
+"""The output of a plugin that ends within a line."""
+
 
 @pytest.fixture(scope="module")
 async def mesh() -> AsyncIterator[Mesh]:
@@ -20,6 +25,8 @@ async def mesh() -> AsyncIterator[Mesh]:
         Entry(id="no-command", argv=("no-such-command-anywhere",)),
         Entry(id="no-interpreter", argv=("./program",), program="#!/no/such/interpreter\n"),
         Entry(id="no-program", argv=("./program",), program="neither this nor that\n"),
+        Entry(id="half-line", argv=("sh", "-c", f"read line; printf '{HALF}'"), runtime=PLUGIN),
+        Entry(id="configured", argv=("sleep", "600"), runtime=PLUGIN, config={"depth": 3}),
         shell("exits", "echo the disk is on fire >&2; exit 3"),
         shell("never-listens", "echo I am not listening >&2; exec sleep 600", timeout=1),
         Entry(id="bad-manifest", manifest='{"schema_version": 1, "id": "bad-manifest"}'),
@@ -69,6 +76,9 @@ async def test_the_rest_starts(mesh: Mesh) -> None:
         ("no-command", "service_unavailable", r"'no-such-command-anywhere' is not on PATH"),
         ("no-interpreter", "service_unavailable", r"interpreter .* does not exist"),
         ("no-program", "service_unavailable", r"neither a program nor a script"),
+        ("half-line", "service_unavailable", r'exited with status 0.*the output ended here.*"id":"1","res'),
+        ("half-line", "service_unavailable", r"did not answer initialize"),
+        ("configured", "invalid_request", r"the plugin configured takes no `config`"),
         ("exits", "service_unavailable", r"exited with status 3 .*the disk is on fire"),
         ("never-listens", "deadline_exceeded", r"did not listen .* within 1 s.*I am not listening"),
         ("bad-manifest", "invalid_request", r"plugin\.json: /name: is required"),
@@ -114,8 +124,8 @@ async def test_a_module_that_lacks_what_it_requires_is_blocked_and_says_why(
 async def test_what_does_not_serve_does_not_run(mesh: Mesh) -> None:
     running = {row["id"] for row in mesh.status()["modules"] if row["pid"]}
     assert running == {"chatty", "easy-going", "fine"}
-    # The guardian beside them.
-    assert len(mesh.router.descendants()) == len(running) + 1
+    # The guardian and the bridge beside them.
+    assert len(mesh.router.descendants()) == len(running) + 2
 
 
 async def test_no_module_is_activated_that_is_blocked_or_failed(mesh: Mesh) -> None:

@@ -118,7 +118,7 @@ class JsonlStore:
             f"{path}.lock", timeout=LOCK_TIMEOUT, poll_interval=_LOCK_POLL, thread_local=False
         )
         with _failures(path):
-            store = cls(path, os.open(path, os.O_RDWR | os.O_CREAT, 0o666), lock)
+            store = cls(path, os.open(path, os.O_RDWR | os.O_CREAT, 0o600), lock)
             try:
                 store._begin()
             except BaseException:

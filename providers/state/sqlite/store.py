@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -116,17 +116,17 @@ class SqliteStore:
     @classmethod
     def open(cls, path: Path) -> Self:
         """Opens the database; makes and migrates the schema where it is behind."""
-        with engine_errors(_ENGINE, path, sqlite3.Error):
+        with engine_errors(_ENGINE, path, sqlite3.Error, OSError):
+            # SQLite gives what it makes beside the mode of the database, which nobody else is to read.
+            with suppress(FileExistsError):
+                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT, isolation_level=None)
-            connection.execute("PRAGMA synchronous = FULL")
-            if _version(path, connection) < VERSION:
-                with _transaction(connection, "BEGIN IMMEDIATE"):
-                    migrate(connection, _version(path, connection))
-            # After the schema: two processes that turn an empty file into WAL at once are told it is locked.
-            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
-            if mode != "wal":
-                raise sqlite3.OperationalError(f"the file system does not allow WAL (journal mode {mode})")
-        return cls(path, connection)
+            try:
+                _make(path, connection)
+                return cls(path, connection)
+            except BaseException:
+                connection.close()
+                raise
 
     @contextmanager
     def view(self) -> Iterator[SqliteLedger]:
@@ -151,6 +151,18 @@ class SqliteStore:
             still_there(self._path, self._opened)
             with _transaction(self._connection, begin):
                 yield SqliteLedger(self._connection)
+
+
+def _make(path: Path, connection: sqlite3.Connection) -> None:
+    """Brings the schema up to date and turns the database into WAL."""
+    connection.execute("PRAGMA synchronous = FULL")
+    if _version(path, connection) < VERSION:
+        with _transaction(connection, "BEGIN IMMEDIATE"):
+            migrate(connection, _version(path, connection))
+    # After the schema: two processes that turn an empty file into WAL at once are told it is locked.
+    (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+    if mode != "wal":
+        raise sqlite3.OperationalError(f"the file system does not allow WAL (journal mode {mode})")
 
 
 @contextmanager
