@@ -7,11 +7,18 @@ from importlib.resources import files
 from typing import Any
 
 from google.protobuf import descriptor_pool
+from google.protobuf.descriptor import MethodDescriptor as ProtoMethod
 from google.protobuf.descriptor import ServiceDescriptor as ProtoService
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.message import DecodeError
 
 from contract.declaration import contract_options, major_of
+from contract.errors import MeshError, clip
 from wuu.mesh.v1 import options_pb2
+from wuu.mesh.v1.declaration_pb2 import ServiceDescriptor
+
+_QUOTED = 200
+"""Bytes that are quoted of what the library says about descriptors."""
 
 
 class Contracts:
@@ -45,3 +52,37 @@ class Contracts:
 def own_contracts() -> Contracts:
     """The contracts under `proto/`."""
     return Contracts(files("wuu").joinpath("descriptors.binpb").read_bytes())
+
+
+def carrier(
+    descriptor: ServiceDescriptor, file_descriptor_set: bytes, provider: str, method: str
+) -> ProtoMethod:
+    """The rpc that carries `method`, in the contract's spelling, of a typed service.
+
+    `file_descriptor_set` is what the package of `provider` brings; empty: the service is one of `proto/`.
+    Raises `method_not_found` for a method that is not declared, and `host_error` naming the provider for
+    descriptors that cannot be read or do not have the rpc.
+    """
+    declared = next((each for each in descriptor.methods if each.name == method), None)
+    if declared is None:
+        methods = ", ".join(each.name for each in descriptor.methods)
+        raise MeshError(
+            "method_not_found", f"{provider} declares no {method} in {descriptor.name}; it has {methods}"
+        )
+    try:
+        contracts = Contracts(file_descriptor_set) if file_descriptor_set else own_contracts()
+        return contracts.grpc_service(descriptor.grpc_service).methods_by_name[declared.rpc]
+    except KeyError:
+        raise MeshError(
+            "host_error",
+            f"{descriptor.grpc_service}/{declared.rpc} stands neither in proto/ nor in the package of "
+            f"{provider}",
+            remedy="Let the package bring its descriptors.binpb.",
+        ) from None
+    except (DecodeError, TypeError, ValueError) as broken:
+        words = clip(" ".join(str(broken).split()), _QUOTED)
+        raise MeshError(
+            "host_error",
+            f"descriptors.binpb in the package of {provider} cannot be used: {words}",
+            remedy="Make it with `protoc --include_imports --descriptor_set_out`.",
+        ) from None

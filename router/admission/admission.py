@@ -62,7 +62,9 @@ class Admission:
             raise _refused("generation_closed", "the mesh is stopping")
         if self.generation is None:
             raise _refused(
-                "service_unavailable", "the mesh is still starting", remedy="Wait until `up` says ready."
+                "service_unavailable",
+                "the mesh is still starting",
+                remedy="Wait until `up` says 'mesh is up'.",
             )
         return self.generation
 

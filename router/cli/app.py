@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 
 from router.cli import complete
-from router.cli.options import CompositionOption, HomeOption, JsonOption, TimeoutOption
+from router.cli.options import CompositionOption, HomeOption, JsonOption, TimeoutOption, refuse_arguments
 
 _SETTINGS = {"help_option_names": ["--help", "-h"]}
+_REFUSING = {"allow_extra_args": True}
+"""For commands that say themselves what is wrong with an argument."""
 
 app = typer.Typer(
     name="wuu-mesh",
@@ -37,8 +39,9 @@ def _root(
         raise typer.Exit
 
 
-@app.command()
+@app.command(context_settings=_REFUSING)
 def up(
+    context: typer.Context,
     composition: CompositionOption = None,
     detach: Annotated[bool, typer.Option("--detach", help="Return once the mesh is up; it runs on.")] = False,
     home: HomeOption = None,
@@ -47,6 +50,7 @@ def up(
 
     Stays in the foreground; Ctrl-C stops the mesh, a second one ends it at once.
     """
+    refuse_arguments(context, composition)
     from router.cli.up import start
 
     start(home, composition, detach=detach)
@@ -68,8 +72,9 @@ def status(home: HomeOption = None, json: JsonOption = False) -> None:
     show(home, json=json)
 
 
-@app.command()
+@app.command(context_settings=_REFUSING)
 def check(
+    context: typer.Context,
     composition: CompositionOption = None,
     start: Annotated[
         bool,
@@ -84,6 +89,7 @@ def check(
 
     Exits with 2 when the document is rejected, 1 when a module would be blocked, 0 otherwise.
     """
+    refuse_arguments(context, composition)
     from router.cli.check import explain
 
     explain(home, composition, start=start, json=json)

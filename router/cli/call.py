@@ -4,31 +4,39 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from google.protobuf.descriptor import MethodDescriptor as ProtoMethod
-from google.protobuf.message import DecodeError
-
 from contract.context import AS_KEY, METHOD_KEY, SERVICE_KEY
-from contract.contracts import Contracts, own_contracts
+from contract.contracts import carrier
 from contract.declaration import major_of
 from contract.errors import MeshError
 from contract.transcoder import request_from_json, response_to_json
 from contract.transport import DYNAMIC
+from router.cli import reply
 from router.cli.answer import emit_json
-from router.cli.argument import read_json
-from router.cli.exits import explained
+from router.cli.argument import check_module, read_json
+from router.cli.exits import EXIT_USAGE, explained, fail
 from router.cli.session import Session
+from router.composition.choice import listed
+from router.composition.nearest import nearest
 from wuu.mesh.v1.control_pb2 import DescribeServiceResponse
 from wuu.mesh.v1.declaration_pb2 import MethodDescriptor
 from wuu.mesh.v1.dynamic_pb2 import InvokeRequest, InvokeResponse
+
+SHOWN = 12
+"""Methods that are listed where one is not found."""
 
 
 def print_result(
     root: Path | None, service: str, method: str, params: str, as_module: str, timeout: float | None
 ) -> None:
     """Calls a method and prints what it returns."""
-    with explained(), Session.of(root, timeout) as session:
+    if not service.isascii():
+        fail(EXIT_USAGE, f"'{service}' is not a service name", "Write one such as state.documents@1.")
+    if as_module:
+        check_module(as_module)
+    with explained():
         given = read_json(params) if params else b""
-        emit_json(invoke(session, service, method, given, as_module))
+        with Session.of(root, timeout) as session:
+            emit_json(invoke(session, service, method, given, as_module))
 
 
 def invoke(session: Session, service: str, method: str, params: bytes, as_module: str = "") -> bytes:
@@ -38,24 +46,25 @@ def invoke(session: Session, service: str, method: str, params: bytes, as_module
     name = f"{descriptor.name}@{major_of(descriptor.version)}"
     declared = next((m for m in descriptor.methods if m.name == method), None)
     if declared is None:
-        methods = ", ".join(m.name for m in descriptor.methods)
-        raise MeshError(
-            "method_not_found", f"{described.provider} declares no {method} in {name}; it has {methods}"
-        )
+        methods = [m.name for m in descriptor.methods]
+        hint = nearest(method, methods)
+        message = f"{described.provider} declares no {method} in {name}{hint}"
+        raise MeshError("method_not_found", f"{message}; it has {listed(methods, SHOWN)}")
     metadata = [(SERVICE_KEY, name), (METHOD_KEY, method)]
     if as_module:
         metadata.append((AS_KEY, as_module))
     if not descriptor.grpc_service:
-        return _invoke_dynamic(session, params, metadata)
+        return _invoke_dynamic(session, described.provider, params, metadata)
     return _invoke_typed(session, described, declared, params, metadata)
 
 
-def _invoke_dynamic(session: Session, params: bytes, metadata: list[tuple[str, str]]) -> bytes:
+def _invoke_dynamic(session: Session, provider: str, params: bytes, metadata: list[tuple[str, str]]) -> bytes:
     request = InvokeRequest()
     if params:
         request.params.utf8 = params
-    response = session.unary(DYNAMIC, request.SerializeToString(), metadata)
-    return InvokeResponse.FromString(response).result.utf8 or b"null"
+    answer = session.unary(DYNAMIC, request.SerializeToString(), metadata)
+    result = reply.read(InvokeResponse, answer, provider).result.utf8
+    return reply.checked(result or b"null", provider, "a result")
 
 
 def _invoke_typed(
@@ -65,31 +74,13 @@ def _invoke_typed(
     params: bytes,
     metadata: list[tuple[str, str]],
 ) -> bytes:
-    proto = _carrier(described, declared)
+    descriptor, provider = described.descriptor, described.provider
+    proto = carrier(descriptor, described.file_descriptor_set, provider, declared.name)
     if proto.client_streaming or proto.server_streaming:
         raise MeshError("invalid_request", f"{declared.name} streams; call it with a gRPC client")
     request = request_from_json(proto, params)
-    path = f"/{described.descriptor.grpc_service}/{declared.rpc}"
-    return response_to_json(proto, session.unary(path, request, metadata))
-
-
-def _carrier(described: DescribeServiceResponse, declared: MethodDescriptor) -> ProtoMethod:
-    """The rpc that carries a method, from the package of its provider or from `proto/`."""
-    full_name = described.descriptor.grpc_service
-    own = described.file_descriptor_set
+    answer = session.unary(f"/{descriptor.grpc_service}/{declared.rpc}", request, metadata)
     try:
-        return (
-            (Contracts(own) if own else own_contracts()).grpc_service(full_name).methods_by_name[declared.rpc]
-        )
-    except KeyError:
-        raise MeshError(
-            "host_error",
-            f"{full_name}/{declared.rpc} stands neither in proto/ nor in the package of {described.provider}",
-            remedy="Let the package bring its descriptors.binpb.",
-        ) from None
-    except (DecodeError, TypeError) as broken:
-        raise MeshError(
-            "host_error",
-            f"descriptors.binpb in the package of {described.provider} cannot be used: {broken}",
-            remedy="Make it with `protoc --include_imports --descriptor_set_out`.",
-        ) from None
+        return response_to_json(proto, answer)
+    except MeshError as violation:
+        raise violation.saying(f"{provider} answered with a {violation.message}") from None

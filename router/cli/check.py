@@ -15,7 +15,7 @@ import typer
 from router.cli.answer import emit
 from router.cli.composition import accepted, read_or_fail
 from router.cli.exits import EXIT_ERROR, EXIT_USAGE, explained, fail, say
-from router.cli.explanation import explanation_json, print_explanation
+from router.cli.explanation import UNKNOWN, explanation_json, print_explanation
 from router.cli.terminal import console
 from router.composition.choice import listed
 from router.composition.document import Document
@@ -26,17 +26,16 @@ from router.generations.candidate import without_kernel_services
 from router.generations.journal import Journal, declaration_key
 from router.home import Home
 from router.instances.lifecycle import HOST_FEATURES
+from router.instances.log import latest_log
 from router.packages.discovery import Discovery
 from router.packages.manifest import BadPackage
-
-UNKNOWN = "declaration unknown"
-"""The state of a module that was never started: what it provides and requires is not known."""
+from router.reading import problem_of
 
 
 def explain(root: Path | None, composition: Path | None, *, start: bool, json: bool) -> None:
     """Prints the graph of a composition."""
     home = Home.at(root)
-    with explained(), accepted():
+    with explained(), accepted(json=json):
         document, discovery = read_or_fail(composition, home)
         try:
             graph, unknown = (
@@ -51,14 +50,30 @@ def explain(root: Path | None, composition: Path | None, *, start: bool, json: b
         if json:
             emit(explanation_json(graph, states))
         else:
-            print_explanation(graph, states)
+            print_explanation(graph, states, effective(document)[1])
+    for broken in discovery.problems:
+        if broken.module not in graph.nodes:
+            say(f"note: {problem_of(broken)}")
     if unknown and not json:
-        say(
-            f"what {listed(sorted(unknown))} would declare is not known before a first start",
-            "`wuu-mesh check --start` asks now; `wuu-mesh up` does, too.",
-        )
+        _tell_unknown(home, sorted(unknown))
     if "blocked" in states.values():
         raise typer.Exit(EXIT_ERROR)
+
+
+def _tell_unknown(home: Home, unknown: list[str]) -> None:
+    remedy = "`wuu-mesh check --start` asks now; `wuu-mesh up` does, too."
+    if fresh := [module for module in unknown if not _was_started(home, module)]:
+        say(f"what {listed(fresh)} would declare is not known before a first start", remedy)
+    if failed := [module for module in unknown if _was_started(home, module)]:
+        have = "has" if len(failed) == 1 else "have"
+        say(
+            f"{listed(failed)} {have} started before and not declared yet",
+            f"`wuu-mesh logs {failed[0]}` may say why. {remedy}",
+        )
+
+
+def _was_started(home: Home, module: str) -> bool:
+    return latest_log(home.logs, module) is not None
 
 
 def _remembered(home: Home, document: Document, discovery: Discovery) -> tuple[Graph, frozenset[str]]:
@@ -86,6 +101,9 @@ def _remembered(home: Home, document: Document, discovery: Discovery) -> tuple[G
             known[module] = Known(module, version, without_kernel_services(declaration))
             if declaration is None:
                 unknown.add(module)
+                if _was_started(home, module):
+                    why = "it has started before and not declared yet"
+                    known[module] = Known(module, version, None, unavailable=why)
     return resolve(document, known), frozenset(unknown)
 
 

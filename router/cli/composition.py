@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-from router.cli.exits import EXIT_USAGE, fail, say
+from router.cli.answer import emit
+from router.cli.exits import EXIT_USAGE, fail, refuse_file, say
 from router.composition.document import Document
 from router.composition.rejected import Rejected
 from router.home import Home
@@ -16,21 +18,29 @@ from router.reading import read
 
 
 def read_or_fail(composition: Path | None, home: Home) -> tuple[Document, Discovery]:
-    """The composition and its packages; a file that cannot be used ends the command with 2."""
+    """The composition and its packages; a file that cannot be used ends the command with 2.
+
+    Raises `Rejected`.
+    """
     try:
-        with accepted():
-            return read(composition, home)
+        return read(composition, home)
     except OSError as unreadable:
-        where = unreadable.filename or composition
-        fail(EXIT_USAGE, f"{where}: {unreadable.strerror}", "Name a composition with -c FILE.")
+        if composition is None or unreadable.filename != str(composition):
+            refuse_file(unreadable)
+        remedy = "Name a composition with -c FILE."
+        if unreadable.errno == errno.EACCES:
+            remedy = "Allow yourself to read it, or name another with -c FILE."
+        fail(EXIT_USAGE, f"{composition}: {unreadable.strerror}", remedy)
 
 
 @contextmanager
-def accepted() -> Iterator[None]:
-    """Ends the command with every problem of a composition that is rejected."""
+def accepted(*, json: bool = False) -> Iterator[None]:
+    """Ends the command with every problem of a composition that is rejected; with `json` on stdout, too."""
     try:
         yield
     except Rejected as rejected:
+        if json:
+            emit({"problems": [{"where": each.where, "message": each.message} for each in rejected.problems]})
         reject(rejected.problems)
 
 

@@ -10,6 +10,7 @@ from typing import NoReturn
 import typer
 
 from contract.errors import MeshError
+from router.cli.given import repeated
 from router.home import Home
 
 EXIT_ERROR = 1
@@ -40,9 +41,27 @@ def fail(code: int, message: str, remedy: str = "") -> NoReturn:
 
 def say(message: str, remedy: str = "") -> None:
     """Says something on standard error, and what to do about it."""
-    typer.echo(f"wuu-mesh: {message}", err=True)
+    typer.echo(f"wuu-mesh: {repeated(message)}", err=True)
     if remedy:
-        typer.echo(f"  → {remedy}", err=True)
+        typer.echo(f"  → {repeated(remedy)}", err=True)
+
+
+def refuse_file(unusable: OSError) -> NoReturn:
+    """Ends the command because of a file or directory that it cannot use; nearly all are of the home."""
+    where = f"{unusable.filename}: " if unusable.filename else ""
+    remedy = _FILE_REMEDIES.get(unusable.errno or 0, "Use another home with --home DIR.")
+    if unusable.errno == errno.ENOENT and not unusable.filename:
+        where, remedy = "the current directory: ", "Go to one that exists."
+    fail(EXIT_USAGE, f"{where}{unusable.strerror or unusable}", remedy)
+
+
+_FILE_REMEDIES = {
+    errno.EACCES: "Allow yourself to use it, or use another home with --home DIR.",
+    errno.EPERM: "Allow yourself to use it, or use another home with --home DIR.",
+    errno.ENOSPC: "Make room, or use another home with --home DIR.",
+    errno.EMFILE: "Raise the limit of open files (`ulimit -n`).",
+    errno.ENAMETOOLONG: "Use a shorter home with --home DIR.",
+}
 
 
 @contextmanager
@@ -63,5 +82,4 @@ def explained() -> Iterator[None]:
         if unusable.errno == errno.EPIPE:
             # Nobody reads on. Typer ends the command without a word.
             raise
-        where = f"{unusable.filename}: " if unusable.filename else ""
-        fail(EXIT_USAGE, f"{where}{unusable.strerror or unusable}")
+        refuse_file(unusable)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from router.cli.terminal import console, print_table, styled, table
+from router.composition.document import Selection
 from router.composition.graph import Absent, Graph, Selected
+
+UNKNOWN = "declaration unknown"
+"""The state of a module that has not declared yet: what it provides and requires is not known."""
 
 States = Mapping[str, str]
 """The state of each module, by id."""
@@ -34,8 +38,8 @@ def explanation_json(graph: Graph, states: States) -> dict[str, Any]:
     }
 
 
-def print_explanation(graph: Graph, states: States) -> None:
-    """The graph for people."""
+def print_explanation(graph: Graph, states: States, selections: Sequence[Selection]) -> None:
+    """The graph for people; `selections` are those that hold."""
     out = console()
     if not graph.nodes:
         out.print("the composition has no modules")
@@ -48,18 +52,29 @@ def print_explanation(graph: Graph, states: States) -> None:
         if states[module] == "blocked":
             out.print(f"module {module} {states[module]}: {node.reason}")
     services = table("service", "consumer", "provider", "selected by")
-    for row in sorted(_services(graph), key=lambda row: row[0]):
+    for row in sorted(_services(graph, states, selections), key=lambda row: row[0]):
         services.add_row(*row)
     if services.row_count:
         out.print()
         print_table(out, services)
 
 
-def _services(graph: Graph) -> Iterator[tuple[str, str, str, str]]:
+def _services(
+    graph: Graph, states: States, selections: Sequence[Selection]
+) -> Iterator[tuple[str, str, str, str]]:
     """What everybody gets, then what each module gets. What blocks a module is told with it."""
+    selected = {(each.service, each.major): each for each in selections if each.consumer is None}
     for (service, major), served in graph.services.items():
+        choice = selected.get((service, major))
         if isinstance(served, Selected):
             yield f"{service}@{major}", "everybody", served.provider, served.source
+        elif choice is not None and states[choice.provider] == UNKNOWN:
+            source = f"{choice.source}, if it provides it: its declaration is unknown"
+            yield f"{service}@{major}", "everybody", choice.provider, source
+        elif choice is not None:
+            reason = graph.nodes[choice.provider].reason
+            why = f"{choice.source} selects {choice.provider}, which is {states[choice.provider]}: {reason}"
+            yield f"{service}@{major}", "everybody", "nobody", why
         else:
             yield f"{service}@{major}", "everybody", "nobody", served.message
     for module, node in graph.nodes.items():

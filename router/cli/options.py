@@ -7,12 +7,37 @@ from typing import Annotated
 
 import typer
 
+from router.cli import given
+
 
 def _directory(named: str) -> Path:
     # An unset variable in a script would otherwise make the current directory a home.
     if not named:
         raise typer.BadParameter("it names no directory")
     return Path(named)
+
+
+def _remember(context: typer.Context, named: Path | None) -> Path | None:
+    source = context.get_parameter_source("home")
+    # Completion asks without a command line.
+    given.home.set(str(named) if source is not None and source.name == "COMMANDLINE" else "")
+    return named
+
+
+def _file(named: Path | None) -> Path | None:
+    if named == Path("-"):
+        raise typer.BadParameter("a composition is a file, whose directory its packages are relative to")
+    return named
+
+
+def refuse_arguments(context: typer.Context, composition: Path | None) -> None:
+    """For commands that take none: what stands there is most often a composition."""
+    if not context.args:
+        return
+    surplus = " ".join(context.args)
+    hint = "" if composition else f"; name a composition with -c {context.args[0]}"
+    plural = "s" if len(context.args) > 1 else ""
+    context.fail(f"Got unexpected extra argument{plural} ({surplus}){hint}")
 
 
 HomeOption = Annotated[
@@ -22,6 +47,7 @@ HomeOption = Annotated[
         envvar="WUU_MESH_HOME",
         metavar="DIR",
         parser=_directory,
+        callback=_remember,
         help="Where the mesh keeps its state; $XDG_STATE_HOME/wuu-mesh by default.",
         show_default=False,
     ),
@@ -35,6 +61,7 @@ CompositionOption = Annotated[
         "-c",
         "--composition",
         metavar="FILE",
+        callback=_file,
         help="The composition; the product's own by default.",
         show_default=False,
     ),

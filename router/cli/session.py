@@ -9,7 +9,7 @@ from typing import Any, Self
 import grpc
 
 from contract.errors import MeshError, error_info, from_rpc_error
-from contract.transport import CHANNEL_OPTIONS
+from contract.transport import CHANNEL_OPTIONS, MESSAGE_LIMIT
 from router.cli.exits import NoMesh
 from router.home import Home, listener
 from wuu.mesh.v1 import control_pb2, control_pb2_grpc
@@ -101,12 +101,16 @@ class Session:
 
     def unary(self, path: str, request: bytes, metadata: Sequence[tuple[str, str]]) -> bytes:
         """One call of a service, in serialized messages."""
+        if len(request) > MESSAGE_LIMIT:
+            size = f"the request has {len(request)} bytes, and a message at most {MESSAGE_LIMIT}"
+            raise MeshError("limit_exceeded", size, outcome="not_dispatched")
         send: Any = self._channel.unary_unary(path)
         try:
             answer: bytes = send(request, metadata=tuple(metadata), timeout=self._timeout)
         except grpc.RpcError as error:
             status: Any = error
-            if status.code() == grpc.StatusCode.DEADLINE_EXCEEDED and self._timeout is not None:
+            ours = status.code() == grpc.StatusCode.DEADLINE_EXCEEDED and self._timeout is not None
+            if ours and error_info(status.trailing_metadata()) is None:
                 late = f"no answer within {self._timeout:g} s"
                 raise MeshError("deadline_exceeded", late, outcome="unknown") from None
             raise from_rpc_error(status) from None

@@ -115,9 +115,14 @@ def reasons(answer: control_pb2.GetStatusResponse) -> Iterator[str]:
     """Why modules do not serve that should, and what is odd about those that do; a line each."""
     for module in answer.modules:
         if module.error and module.state != "disabled":
-            yield f"module {module.id} {module.state}: {module.error}"
+            yield reason(module)
         if module.stray_lines:
             yield f"module {module.id}: {module.stray_lines} lines on stdout were no frames; see its log"
+
+
+def reason(module: control_pb2.ModuleStatus) -> str:
+    """Why a module does not serve, with the code of its failure."""
+    return f"module {module.id} {module.state}: {module.error_code}: {module.error}"
 
 
 def _mib(size: int) -> str:

@@ -11,12 +11,17 @@ import msgspec
 import typer
 
 from contract.context import MODULE_KEY, SERVICE_KEY
-from contract.transcoder import to_json
+from contract.declaration import TOOL_ID
+from contract.errors import MeshError
+from router.cli import reply
 from router.cli.answer import emit, emit_json
-from router.cli.argument import read_json
+from router.cli.argument import check_module, read_object
 from router.cli.exits import EXIT_ERROR, EXIT_USAGE, explained, fail
 from router.cli.session import Session
+from router.composition.choice import listed
+from router.composition.nearest import nearest
 from wuu.mesh.v1.contributions_pb2 import ExecuteToolRequest, ExecuteToolResponse
+from wuu.mesh.v1.control_pb2 import ContributedTool
 from wuu.mesh.v1.json_pb2 import Json
 
 _EXECUTE = "/wuu.mesh.v1.Contributions/ExecuteTool"
@@ -27,7 +32,8 @@ def show(root: Path | None, *, json: bool) -> None:
     with explained(), Session.of(root) as session:
         tools = session.tools()
     if json:
-        emit([{"module": row.module, **msgspec.json.decode(to_json(row.tool))} for row in tools])
+        with explained():
+            emit([{"module": row.module, **_declared(row)} for row in tools])
         return
     from router.cli.terminal import console, print_table, table
 
@@ -54,16 +60,43 @@ def show(root: Path | None, *, json: bool) -> None:
 def run(root: Path | None, tool: str, arguments: str, timeout: float | None, *, json: bool) -> None:
     """Runs a tool and prints its result."""
     module, _, tool_id = tool.partition("/")
-    if not module or not tool_id:
+    if not module or not TOOL_ID.fullmatch(tool_id):
         fail(EXIT_USAGE, f"'{tool}' is not MODULE/TOOL", "`wuu-mesh tool list` shows what there is.")
-    with explained(), Session.of(root, timeout) as session:
-        response = _execute(session, module, tool_id, read_json(arguments))
+    check_module(module)
+    with explained():
+        given = read_object(arguments)
+        with Session.of(root, timeout) as session:
+            _check_tool(session, module, tool_id)
+            response = _execute(session, module, tool_id, given)
+        # What cannot be read is no result, whoever wants it.
+        whole = reply.as_json(response, module)
         if json:
-            emit_json(to_json(response))
+            emit_json(whole)
         else:
             _print(response)
     if response.is_error:
         raise typer.Exit(EXIT_ERROR)
+
+
+def _declared(row: ContributedTool) -> dict[str, Any]:
+    declared: dict[str, Any] = msgspec.json.decode(reply.as_json(row.tool, row.module))
+    return declared
+
+
+def _check_tool(session: Session, module: str, tool_id: str) -> None:
+    """Raises `method_not_found` for a tool that a module does not have.
+
+    Why a module has none at all is admission's to say.
+    """
+    tools = [row.tool.id for row in session.tools() if row.module == module]
+    if tools and tool_id not in tools:
+        has = f"{nearest(tool_id, tools)}; it has {listed(tools, len(tools))}"
+        raise MeshError(
+            "method_not_found",
+            f"{module} contributes no tool {tool_id}{has}",
+            remedy="`wuu-mesh tool list` shows every tool.",
+            outcome="not_dispatched",
+        )
 
 
 def _execute(session: Session, module: str, tool_id: str, arguments: bytes) -> ExecuteToolResponse:
@@ -75,7 +108,8 @@ def _execute(session: Session, module: str, tool_id: str, arguments: bytes) -> E
         cwd=os.getcwd(),
     )
     metadata = ((SERVICE_KEY, "wuu.mesh.contributions@1"), (MODULE_KEY, module))
-    return ExecuteToolResponse.FromString(session.unary(_EXECUTE, request.SerializeToString(), metadata))
+    answer = session.unary(_EXECUTE, request.SerializeToString(), metadata)
+    return reply.read(ExecuteToolResponse, answer, module)
 
 
 def _print(response: ExecuteToolResponse) -> None:

@@ -9,11 +9,12 @@ from pathlib import Path
 from rich.console import Console, Group
 from rich.live import Live
 
-from router.cli.composition import read_or_fail
+from router.cli.composition import accepted, read_or_fail
 from router.cli.exits import NoMesh, explained
+from router.cli.given import repeated
 from router.cli.launch import Launch
 from router.cli.session import Session
-from router.cli.status import modules_table, reasons
+from router.cli.status import modules_table, reason, reasons
 from router.cli.terminal import console
 from router.home import Home
 from wuu.mesh.v1.control_pb2 import Event, GetStatusResponse, ListEventsRequest, ListEventsResponse
@@ -29,8 +30,10 @@ def start(root: Path | None, composition: Path | None, *, detach: bool) -> None:
     home = Home.at(root)
     path = composition.absolute() if composition else None
     out = console(stderr=True)
-    with explained():
+    with explained(), accepted():
         read_or_fail(path, home)
+        # The router would only say the same later, and knows of no --home.
+        home.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         launch = Launch(home, path, attached=not detach)
         running = launch.announced()
         try:
@@ -41,7 +44,7 @@ def start(root: Path | None, composition: Path | None, *, detach: bool) -> None:
                 if detach:
                     return
                 for events in happened:
-                    _tell(events, launch, out)
+                    _tell(events, session, launch, out)
         except NoMesh:
             launch.finish()
 
@@ -58,16 +61,16 @@ def _happened(session: Session) -> Happened:
 def _show_start(session: Session, launch: Launch, happened: Happened, out: Console) -> None:
     """Shows each module coming up, until the generation is published."""
     if not out.is_terminal or out.is_dumb_terminal:
-        _until_published(happened, lambda events: _tell(events, launch, out))
+        _until_published(happened, lambda events: _tell(events, session, launch, out))
         for row in session.status().modules:
             # Of these there was no event.
             if row.state == "blocked" or (row.state == "failed" and not row.instance):
-                out.print(f"module {row.id} {row.state}: {row.error}", soft_wrap=True)
+                out.print(reason(row), soft_wrap=True)
         return
     with Live(console=out, auto_refresh=False) as live:
 
         def redraw(events: Sequence[Event]) -> None:
-            _tell([event for event in events if event.kind == "mesh"], launch, out)
+            _tell([event for event in events if event.kind == "mesh"], session, launch, out)
             answer = session.status()
             live.update(Group(modules_table(answer), *reasons(answer)), refresh=True)
 
@@ -81,13 +84,25 @@ def _until_published(happened: Happened, show: Callable[[Sequence[Event]], None]
             return
 
 
-def _tell(events: Sequence[Event], launch: Launch, out: Console) -> None:
+def _tell(events: Sequence[Event], session: Session, launch: Launch, out: Console) -> None:
     for event in events:
         subject = f" {event.subject}" if event.subject else ""
-        message = f": {event.message}" if event.message else ""
+        message = f": {_code(event, session)}{event.message}" if event.message else ""
         if launch.interrupts and (event.kind, event.state) == ("mesh", "stopping"):
             message = "; Ctrl-C again ends it at once"
         out.print(f"{event.kind}{subject} {event.state}{message}", soft_wrap=True)
+
+
+def _code(event: Event, session: Session) -> str:
+    """The code of a failure, which the event does not say, as far as the module is still in it."""
+    if (event.kind, event.state) != ("module", "failed"):
+        return ""
+    try:
+        modules = session.status().modules
+    except NoMesh:
+        return ""  # The event is the last that was heard of it.
+    told = (row for row in modules if row.id == event.subject and row.error == event.message)
+    return next((f"{row.error_code}: " for row in told), "")
 
 
 def _tell_ready(answer: GetStatusResponse, out: Console, *, detach: bool) -> None:
@@ -95,6 +110,7 @@ def _tell_ready(answer: GetStatusResponse, out: Console, *, detach: bool) -> Non
     states = ", ".join(f"{count} {state}" for state, count in sorted(counts.items())) or "no modules"
     out.print(f"mesh is up: generation {answer.generation.id} {answer.generation.state} ({states})")
     if detach:
-        out.print(f"router pid {answer.router.pid}; stop it with `wuu-mesh down`")
+        stop = repeated("stop it with `wuu-mesh down`")
+        out.print(f"router pid {answer.router.pid}; {stop}", soft_wrap=True)
     else:
         out.print("Ctrl-C stops it")

@@ -12,6 +12,8 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from router.composition.mistake import explain
+
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 _NOT_JSON = frozenset({"NaN", "Infinity", "-Infinity"})
 
@@ -81,11 +83,29 @@ def locate(raw: bytes) -> Located:
     try:
         value = json.loads(text)
     except json.JSONDecodeError as malformed:
-        raise Malformed(malformed.lineno, malformed.colno, malformed.msg) from None
-    except (ValueError, RecursionError) as unreadable:
-        # A number with thousands of digits, or thousands of levels: JSON, but not for this parser.
-        raise Malformed(1, 1, str(unreadable)) from None
+        raise _malformed(text, *explain(text, malformed.pos, malformed.msg)) from None
+    except RecursionError:
+        raise _malformed(text, _deepest(text), "this is nested too deeply") from None
+    except ValueError:
+        # The parser reads every other number.
+        raise _malformed(text, _longest(text), "the number has too many digits") from None
     return _scan(text, value)
+
+
+def _deepest(text: str) -> int:
+    """Where the innermost value begins."""
+    depth = deepest = place = 0
+    for token in _TOKEN.finditer(text):
+        depth += (token.group() in "{[") - (token.group() in "}]")
+        if depth > deepest:
+            deepest, place = depth, token.start()
+    return place
+
+
+def _longest(text: str) -> int:
+    """Where the number with the most digits begins."""
+    numbers = (token for token in _TOKEN.finditer(text) if token.group()[0] in "-0123456789")
+    return max(numbers, key=lambda number: len(number.group())).start()
 
 
 def _scan(text: str, value: object) -> Located:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
 from importlib.metadata import version
 from pathlib import Path
@@ -12,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from contract.declaration import major_of, parse_service
-from contract.errors import MeshError, to_status
+from contract.errors import MeshError, clip, to_status
 from router.composition.graph import Selected
+from router.composition.nearest import nearest
 from router.instances.instance import Instance
 from router.instances.log import latest_log
 from router.names import ROUTER_LOG
-from router.packages.manifest import MODULE_ID
+from router.packages.manifest import MODULE_ID, MODULE_ID_LIMIT
 from wuu.mesh.v1 import control_pb2, control_pb2_grpc
 
 if TYPE_CHECKING:
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 MAX_WAIT_MS = 30_000
 DEFAULT_LOG_RANGE = 64 * 1024
 MAX_LOG_RANGE = 1024 * 1024
+CURSOR = re.compile(r"[0-9]{1,19}")
+"""Events are counted from 1; nobody sees the one with twenty digits."""
+QUOTED = 100
+"""Bytes that are quoted of what a request names."""
 LOG_POLL = 0.1
 """Seconds between looks at a log that is followed."""
 
@@ -63,8 +69,9 @@ class ControlService(control_pb2_grpc.ControlServicer):
         self, request: control_pb2.ListEventsRequest, context: Any
     ) -> control_pb2.ListEventsResponse:
         cursor = request.cursor
-        if cursor and not (cursor.isascii() and cursor.isdigit()):
-            await _abort(context, MeshError("invalid_request", f"'{cursor}' is not a cursor of a response"))
+        if cursor and not CURSOR.fullmatch(cursor):
+            wrong = f"'{clip(cursor, QUOTED)}' is not a cursor of a response"
+            await _abort(context, MeshError("invalid_request", wrong))
         sequence = int(cursor or 0)
         events = await self._mesh.events.after(sequence, min(request.wait_ms, MAX_WAIT_MS) / 1000)
         last = events[-1].sequence if events else sequence
@@ -74,7 +81,7 @@ class ControlService(control_pb2_grpc.ControlServicer):
         self, request: control_pb2.DescribeServiceRequest, context: Any
     ) -> control_pb2.DescribeServiceResponse:
         try:
-            service, major = parse_service(request.service)
+            service, major = _service(request.service)
             generation = self._mesh.admission.published()
             route = generation.route(request.as_module or None, service, major)
         except MeshError as error:
@@ -89,9 +96,13 @@ class ControlService(control_pb2_grpc.ControlServicer):
     async def ListTools(
         self, request: control_pb2.ListToolsRequest, context: Any
     ) -> control_pb2.ListToolsResponse:
-        generation = self._mesh.admission.generation
+        try:
+            generation = self._mesh.admission.published()
+        except MeshError as error:
+            await _abort(context, error)
+            raise
         tools: list[control_pb2.ContributedTool] = []
-        for module, instance in sorted(generation.instances.items()) if generation else ():
+        for module, instance in sorted(generation.instances.items()):
             if instance.failure is None and instance.declaration is not None:
                 tools.extend(
                     control_pb2.ContributedTool(module=module, tool=tool)
@@ -101,10 +112,9 @@ class ControlService(control_pb2_grpc.ControlServicer):
 
     async def ReadLog(self, request: control_pb2.ReadLogRequest, context: Any) -> control_pb2.ReadLogResponse:
         module = request.module or ROUTER_LOG
-        if not MODULE_ID.fullmatch(module) or (log := latest_log(self._mesh.home.logs, module)) is None:
-            remedy = "`wuu-mesh status` lists the modules; one that never ran has no log."
-            unknown = MeshError("invalid_request", f"there is no log of a module {module}", remedy=remedy)
-            await _abort(context, unknown)
+        named = MODULE_ID.fullmatch(module) and len(module) <= MODULE_ID_LIMIT
+        if not named or (log := latest_log(self._mesh.home.logs, module)) is None:
+            await _abort(context, self._without_log(module))
             raise AssertionError("abort raises")
         size = min(request.max_bytes or DEFAULT_LOG_RANGE, MAX_LOG_RANGE)
         offset = request.offset if request.offset >= 0 else max(log.stat().st_size + request.offset, 0)
@@ -117,6 +127,16 @@ class ControlService(control_pb2_grpc.ControlServicer):
     async def Stop(self, request: control_pb2.StopRequest, context: Any) -> control_pb2.StopResponse:
         self._mesh.stop_requested.set()
         return control_pb2.StopResponse()
+
+    def _without_log(self, module: str) -> MeshError:
+        if module in self._mesh.modules:
+            never = f"{module} was never started here, so it has no log"
+            return MeshError("invalid_request", never, remedy="`wuu-mesh status` says why.")
+        return MeshError(
+            "invalid_request",
+            f"there is no log of a module {clip(module, QUOTED)}{nearest(module, self._mesh.modules)}",
+            remedy="`wuu-mesh status` lists the modules.",
+        )
 
     def _module(self, module: str) -> control_pb2.ModuleStatus:
         mesh = self._mesh
@@ -153,6 +173,14 @@ class ControlService(control_pb2_grpc.ControlServicer):
                     provider=module,
                     source=source,
                 )
+
+
+def _service(name: str) -> tuple[str, int | None]:
+    try:
+        return parse_service(name)
+    except ValueError:
+        # Python reads no number of thousands of digits.
+        raise MeshError("invalid_request", f"'{clip(name, QUOTED)}' is not a service name") from None
 
 
 def _describe(status: control_pb2.ModuleStatus, instance: Instance) -> None:

@@ -10,6 +10,7 @@ import grpc
 from contract.declaration import describe, major_of
 from contract.errors import MeshError
 from router.composition.graph import Absent, Graph
+from router.composition.nearest import nearest
 from router.instances.instance import Instance
 from wuu.mesh.v1 import contributions_pb2
 from wuu.mesh.v1.declaration_pb2 import MethodDescriptor, ServiceDescriptor
@@ -110,7 +111,7 @@ class Generation:
             provider, bound_major = selected.provider, major_of(selected.version)
         else:
             if consumer not in self.graph.nodes:
-                raise _refused("invalid_request", f"there is no module {consumer}")
+                raise _no_module(consumer, self.graph)
             if major is None:
                 major = self._instance(consumer).declared(service)
             binding = self.graph.binding(consumer, service, major)
@@ -129,7 +130,7 @@ class Generation:
             return instance
         node = self.graph.nodes.get(module)
         if node is None:
-            raise _refused("invalid_request", f"there is no module {module}")
+            raise _no_module(module, self.graph)
         code = "module_revoked" if node.state == "disabled" else "service_unavailable"
         raise _refused(code, f"{module} cannot be called: {node.reason}")
 
@@ -143,6 +144,10 @@ def _provided(instance: Instance, service: str, major: int | None) -> ServiceDes
 
 def _label(service: str, major: int | None) -> str:
     return service if major is None else f"{service}@{major}"
+
+
+def _no_module(module: str, graph: Graph) -> MeshError:
+    return _refused("invalid_request", f"there is no module {module}{nearest(module, graph.nodes)}")
 
 
 def _refused(code: str, message: str) -> MeshError:

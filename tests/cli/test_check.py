@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.command import composed
-from tests.support.composition import Entry, probe, select
+from tests.support.composition import Entry, probe, select, shell
 from tests.support.mesh import Mesh
 
 
@@ -112,6 +112,74 @@ async def test_for_people_it_is_said_in_tables(stopped: Mesh) -> None:
     assert any(line.startswith(f"probe.low@1    everybody  {selected}") for line in lines)
     assert any(line.startswith(f"probe.low@1    consumer   {selected}") for line in lines)
     assert any(line.startswith("probe.maybe@1  consumer   nobody    consumer may use ") for line in lines)
+
+
+async def test_a_selected_module_that_never_started_is_told_in_one_sentence() -> None:
+    async with composed(
+        probe("a", provides=["probe.a@1"]), shell("b", "exit 3"), services=[select("probe.a@1", "a")]
+    ) as mesh:
+        answer = mesh.cli("check", "-c", mesh.composition)
+        source = f"{mesh.composition}:"
+        (row,) = (line for line in answer.stdout.splitlines() if line.startswith("probe.a@1"))
+        assert row.startswith(f"probe.a@1  everybody  a         {source}")
+        assert row.endswith(", if it provides it: its declaration is unknown")
+        assert "what a and b would declare is not known before a first start\n" in answer.stderr
+        mesh.up()
+        answer = mesh.cli("check", "-c", mesh.composition)
+        assert answer.returncode == 0
+        assert "a first start" not in answer.stderr
+        said, remedy = answer.stderr.splitlines()
+        assert said == "wuu-mesh: b has started before and not declared yet"
+        assert remedy.startswith(f"  → `wuu-mesh logs --home {mesh.home} b` may say why.")
+        _, modules = checked(mesh)
+        assert modules["b"]["error"]["message"] == "it has started before and not declared yet"
+
+
+async def test_a_selected_module_that_failed_serves_nobody(stopped: Mesh) -> None:
+    selecting = stopped.directory / "selecting.json"
+    document = json.loads(stopped.composition.read_text())
+    document["services"] += [select("probe.x@1", "broken")]
+    selecting.write_text(json.dumps(document))
+    (row,) = (
+        line
+        for line in stopped.cli("check", "-c", selecting).stdout.splitlines()
+        if line.startswith("probe.x@1")
+    )
+    assert "nobody" in row
+    assert "selects broken, which is blocked: plugin.json: " in row
+
+
+async def test_packages_that_cannot_be_used_are_told() -> None:
+    async with composed(probe("a"), Entry(id="spoilt", manifest='{"id": "b",\n}')) as mesh:
+        document = json.loads(mesh.composition.read_text())
+        del document["modules"]["spoilt"]
+        mesh.composition.write_text(json.dumps(document))
+        manifest = (mesh.directory / "packages" / "spoilt" / "plugin.json").resolve()
+        mistake = f"{manifest}:1:11: there is a trailing comma; JSON has none before }}"
+        answer = mesh.cli("check", "-c", mesh.composition)
+        assert answer.returncode == 0
+        assert f"wuu-mesh: note: {mistake} (the package cannot be used)\n" in answer.stderr
+        document["modules"]["other"] = True
+        mesh.composition.write_text(json.dumps(document))
+        for command in ("check", "up"):
+            answer = mesh.cli(command, "-c", mesh.composition)
+            assert (answer.returncode, answer.stdout) == (2, "")
+            unknown, suspect, remedy = answer.stderr.splitlines()
+            assert (
+                unknown == f"wuu-mesh: {mesh.composition}: /modules/other: no package offers module 'other'"
+            )
+            assert suspect == f"wuu-mesh: {mistake} (the package cannot be used)"
+            assert remedy == "  → Correct the composition."
+
+
+async def test_for_programs_a_rejected_composition_is_an_object_with_its_problems(stopped: Mesh) -> None:
+    rejected = stopped.directory / "rejected.json"
+    rejected.write_text('{"version": 3, "modules": {"a": 3}}')
+    answer = stopped.cli("check", "-c", rejected, "--json")
+    assert answer.returncode == 2
+    problems = json.loads(answer.stdout)["problems"]
+    assert [problem["where"] for problem in problems] == [f"{rejected}: /version", f"{rejected}: /modules/a"]
+    assert all(f"{each['where']}: {each['message']}" in answer.stderr for each in problems)
 
 
 async def test_where_nothing_is_blocked_it_ends_with_0_and_a_start_makes_all_known() -> None:

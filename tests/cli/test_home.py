@@ -86,6 +86,36 @@ async def test_a_home_that_cannot_be_made_is_told(nowhere: Mesh) -> None:
         assert "Traceback" not in answer.stderr
 
 
+@pytest.mark.parametrize(
+    "command", [("up", "--detach"), ("check",), ("status",), ("logs",), ("call", "a.b", "c")]
+)
+async def test_a_home_whose_path_is_too_long_is_told(nowhere: Mesh, command: tuple[str, ...]) -> None:
+    answer = bare(*command, "--home", "/tmp/" + "a" * 300, env=nowhere.env)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    said, remedy = answer.stderr.splitlines()
+    assert said.endswith(": File name too long")
+    assert remedy == "  → Use a shorter home with --home DIR."
+
+
+async def test_a_home_where_nothing_can_be_made_is_told(nowhere: Mesh) -> None:
+    for command in (("up", "--detach"), ("check", "--start")):
+        answer = bare(*command, "--home", "/proc/x", env=nowhere.env)
+        assert (answer.returncode, answer.stdout) == (2, "")
+        assert answer.stderr.endswith(
+            "/proc/x: No such file or directory\n  → Use another home with --home DIR.\n"
+        )
+
+
+async def test_a_home_that_was_given_is_repeated_in_what_to_type(nowhere: Mesh) -> None:
+    home = nowhere.directory / "a home"
+    answer = bare("status", "--home", str(home), env=nowhere.env)
+    assert answer.stderr.endswith(
+        f"\n  → Start one with `wuu-mesh up --home '{home}'`, or name its --home.\n"
+    )
+    answer = bare("status", env={**nowhere.env, "WUU_MESH_HOME": str(home)})
+    assert answer.stderr.endswith("\n  → Start one with `wuu-mesh up`, or name its --home.\n")
+
+
 @pytest.mark.parametrize("arguments", [("up", "--detach"), ("check",)])
 async def test_a_journal_that_is_none_is_told(arguments: tuple[str, ...]) -> None:
     async with composed() as mesh:

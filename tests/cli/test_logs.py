@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from router.cli.logs import TAIL_BYTES
 from tests.cli.command import begun, end, heard
 from tests.support.composition import probe
 from tests.support.mesh import Mesh, running
@@ -26,11 +27,48 @@ async def test_without_a_module_it_is_the_routers_own(mesh: Mesh) -> None:
     assert "generation active" in answer.stdout
 
 
-@pytest.mark.parametrize("module", ["nobody", "disabled", "blocked/.."])
-async def test_a_module_without_a_log(mesh: Mesh, module: str) -> None:
+@pytest.mark.parametrize(
+    ("module", "said"),
+    [
+        ("nobody", "there is no log of a module nobody"),
+        ("note", "there is no log of a module note; did you mean 'notes'?"),
+        ("disabled", "disabled was never started here, so it has no log"),
+    ],
+)
+async def test_a_module_without_a_log(mesh: Mesh, module: str, said: str) -> None:
     answer = mesh.cli("logs", module)
     assert (answer.returncode, answer.stdout) == (1, "")
-    assert answer.stderr.startswith(f"wuu-mesh: invalid_request: there is no log of a module {module}\n  → ")
+    assert answer.stderr.startswith(f"wuu-mesh: invalid_request: {said}\n  → `wuu-mesh status --home "), (
+        answer.stderr
+    )
+
+
+async def test_a_module_that_logged_nothing_says_so(mesh: Mesh) -> None:
+    answer = mesh.cli("logs", "borrower")
+    assert (answer.returncode, answer.stdout) == (0, "")
+    assert answer.stderr.startswith("wuu-mesh: borrower has logged nothing\n  → ")
+
+
+async def test_of_a_log_that_is_one_long_line_its_end_is_printed() -> None:
+    async with running(probe("a", provides=["probe.a@1"])) as mesh:
+        await mesh.call("probe.a@1", "complain", "x" * 100_000)
+        printed = mesh.cli("logs", "a").stdout
+        assert printed == "x" * (TAIL_BYTES - 1) + "\n"
+
+
+async def test_without_a_mesh_the_end_of_what_the_last_one_logged_is_printed() -> None:
+    async with running(probe("a", provides=["probe.a@1"])) as mesh:
+        await mesh.call("probe.a@1", "complain", "its last words")
+        await mesh.stop()
+        answer = mesh.cli("logs", "a")
+        assert (answer.returncode, answer.stdout) == (3, "its last words\n")
+        assert answer.stderr.startswith(
+            f"wuu-mesh: no mesh is running in {mesh.home}; this is what the last one logged\n  → "
+        )
+        assert "mesh stopped" in mesh.cli("logs").stdout
+        answer = mesh.cli("logs", "aa")
+        assert (answer.returncode, answer.stdout) == (3, "")
+        assert f"{mesh.home / 'logs'} has no log of aa" in answer.stderr
 
 
 async def test_a_log_is_followed_line_by_line(mesh: Mesh) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from contract.errors import MeshError
 from tests.support.mesh import Mesh
 from tests.support.terminal import Terminal
+from wuu.mesh.v1.control_pb2 import ListEventsRequest
 
 
 @pytest.fixture(scope="module")
@@ -101,8 +103,21 @@ async def test_a_narrow_terminal_still_reads_well(mesh: Mesh) -> None:
     with Terminal(mesh.command("status"), env={**mesh.env, "COLUMNS": "60"}, cwd=mesh.directory) as terminal:
         lines = [line.rstrip() for line in terminal.end().splitlines()]
     assert "module            version  state     pid" in " ".join(lines)
-    assert "module blocked blocked: requires probe.nobody@1, which no" in lines
+    assert "module blocked blocked: service_not_found: requires" in lines
     assert [line for line in lines if len(line) > 60 and not line.startswith("home ")] == []
+
+
+async def test_people_see_the_code_of_a_failure(mesh: Mesh) -> None:
+    lines = mesh.cli("status").stdout.splitlines()
+    assert any(line.startswith("module failed failed: service_unavailable: failed exited ") for line in lines)
+    assert any(line.startswith("module blocked blocked: service_not_found: requires ") for line in lines)
+
+
+async def test_a_cursor_that_no_response_had_is_refused(mesh: Mesh) -> None:
+    for cursor in ("9" * 20, "9" * 5000, "-1", "x"):
+        with pytest.raises(MeshError, match="is not a cursor of a response") as refused:
+            mesh.session.ask(mesh.session.control.ListEvents, ListEventsRequest(cursor=cursor))
+        assert refused.value.code == "invalid_request"
 
 
 async def test_a_terminal_sees_colours(mesh: Mesh) -> None:

@@ -30,11 +30,16 @@ async def test_detached_it_tells_what_happens_in_plain_lines_and_returns(mesh: M
     assert {"module low starting", "module low active", "generation 1 active"} <= set(lines)
     assert lines.index("module low active") < lines.index("module high active")
     assert any(
-        line.startswith("module broken failed: ") and line.endswith("[/oops] :boom:") for line in lines
+        line.startswith("module broken failed: service_unavailable: ") and line.endswith("[/oops] :boom:")
+        for line in lines
     )
-    assert any(line.startswith("module lonely blocked: requires probe.nobody@1, ") for line in lines)
+    assert any(
+        line.startswith("module lonely blocked: service_not_found: requires probe.nobody@1, ")
+        for line in lines
+    )
     ready = lines.index("mesh is up: generation 1 active (2 active, 1 blocked, 1 failed)")
-    assert f"router pid {mesh.router.pid}" in lines[ready + 1]
+    stop = f"stop it with `wuu-mesh down --home {mesh.home}`"
+    assert lines[ready + 1] == f"router pid {mesh.router.pid}; {stop}"
     assert "\x1b[" not in "".join(lines)
 
 
@@ -85,7 +90,8 @@ async def test_a_crash_is_told_in_the_foreground(mesh: Mesh) -> None:
     with begun(mesh, "up", "-c", mesh.composition) as up:
         heard(up, "mesh is up")
         os.kill(mesh.module("low")["pid"], signal.SIGKILL)
-        assert heard(up, "module low failed") == "module low failed: low was killed by SIGKILL\n"
+        crash = "module low failed: service_unavailable: low was killed by SIGKILL\n"
+        assert heard(up, "module low failed") == crash
         heard(up, "generation 1 degraded: low failed")
 
 

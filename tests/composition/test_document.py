@@ -73,9 +73,12 @@ def test_a_configuration_keeps_its_exact_bytes() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "mesh.json:1:1: Expecting value"),
-        ('{"version": 4,\n  "modules": {"a": tru}}', "mesh.json:2:20: Expecting value"),
-        ('{"version": 4}\n}', "mesh.json:2:1: Extra data"),
+        ("", "mesh.json:1:1: the file is empty"),
+        (
+            '{"version": 4,\n  "modules": {"a": tru}}',
+            "mesh.json:2:20: tru is not JSON; names and text stand in double quotes",
+        ),
+        ('{"version": 4}\n}', "mesh.json:2:1: the JSON has ended before this"),
         ('{"version": 4,\n "x": [1, NaN]}', "mesh.json:2:11: NaN is not JSON"),
         ('{"version": 4, "x": -Infinity}', "mesh.json:1:21: -Infinity is not JSON"),
         ('{"version": 4,\n "x": "\\ud800"}', "mesh.json:2:7: the string has half of a surrogate pair"),
