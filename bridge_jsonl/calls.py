@@ -9,18 +9,16 @@ import asyncio
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from functools import cached_property
 
 import msgspec
 from google.protobuf.descriptor import MethodDescriptor as ProtoMethod
-from google.protobuf.message import DecodeError
 from msgspec import UNSET
 
 from bridge_jsonl.declaration import HOST_SERVICES, hyphened
 from bridge_jsonl.frames import Request
 from bridge_jsonl.messages import ServiceCall
-from contract.contracts import Contracts, own_contracts
-from contract.declaration import METHOD_NAME, method_options, parse_service
+from contract.contracts import carrier
+from contract.declaration import METHOD_NAME, parse_service
 from contract.errors import MeshError
 from contract.transcoder import Rejected, check_json, request_from_json, response_to_json
 from provider_kit.mesh import Mesh
@@ -36,35 +34,17 @@ class _Bound:
     def __init__(self, binding: Binding) -> None:
         self.carrier = binding.descriptor.grpc_service
         """The full name of the gRPC service; empty for a dynamic service."""
-        self._service = binding.service
-        self._provider = binding.provider
-        self._descriptors = binding.file_descriptor_set
+        self._binding = binding
+        self._methods: dict[str, ProtoMethod] = {}
 
     def method(self, name: str) -> ProtoMethod:
-        """The rpc of a method in the contract's spelling. Raises `method_not_found`, or `host_error`."""
-        try:
-            carrier = self._contracts.grpc_service(self.carrier)
-        except (DecodeError, TypeError, ValueError) as broken:
-            raise MeshError(
-                "host_error",
-                f"descriptors.binpb in the package of {self._provider} cannot be used: {broken}",
-                remedy="Make it with `protoc --include_imports --descriptor_set_out`.",
-            ) from None
-        except KeyError:
-            raise MeshError(
-                "host_error",
-                f"{self.carrier}, the carrier of {self._service}, is neither in proto/ nor in its package",
-                remedy="Let the provider's package bring its descriptors.binpb.",
-            ) from None
-        for method in carrier.methods:
-            if method_options(method).name == name:
-                return method
-        raise MeshError("method_not_found", f"{self._service} has no method '{name}'")
-
-    @cached_property
-    def _contracts(self) -> Contracts:
-        # A provider of a contract that is not ours brings its descriptors.
-        return Contracts(self._descriptors) if self._descriptors else own_contracts()
+        """The rpc of a method in the contract's spelling; see `contract.contracts.carrier`."""
+        found = self._methods.get(name)
+        if found is None:
+            binding = self._binding
+            found = carrier(binding.descriptor, binding.file_descriptor_set, binding.provider, name)
+            self._methods[name] = found
+        return found
 
 
 class HostCalls:

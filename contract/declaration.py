@@ -15,7 +15,7 @@ import semver
 from google.protobuf.descriptor import MethodDescriptor as ProtoMethod
 from google.protobuf.descriptor import ServiceDescriptor as ProtoService
 
-from contract.errors import MeshError
+from contract.errors import MeshError, clip
 from wuu.mesh.v1 import options_pb2
 from wuu.mesh.v1.declaration_pb2 import (
     Capability,
@@ -105,7 +105,9 @@ def parse_service(name: str) -> tuple[str, int | None]:
     service, at, major = name.partition("@")
     named = _MAJOR.fullmatch(major) is not None and int(major) <= MAX_MAJOR
     if not SERVICE_NAME.fullmatch(service) or (at and not named):
-        raise MeshError("invalid_request", f"'{name}' is not a service name such as state.documents@1")
+        raise MeshError(
+            "invalid_request", f"'{clip(name, 100)}' is not a service name such as state.documents@1"
+        )
     return service, int(major) if at else None
 
 

@@ -47,9 +47,12 @@ def invoke(session: Session, service: str, method: str, params: bytes, as_module
     declared = next((m for m in descriptor.methods if m.name == method), None)
     if declared is None:
         methods = [m.name for m in descriptor.methods]
-        hint = nearest(method, methods)
-        message = f"{described.provider} declares no {method} in {name}{hint}"
-        raise MeshError("method_not_found", f"{message}; it has {listed(methods, SHOWN)}")
+        # Where all are named, the one that was meant is among them.
+        hint = nearest(method, methods) if len(methods) > SHOWN else ""
+        message = (
+            f"{described.provider} declares no {method} in {name}; it has {listed(methods, SHOWN)}{hint}"
+        )
+        raise MeshError("method_not_found", message)
     metadata = [(SERVICE_KEY, name), (METHOD_KEY, method)]
     if as_module:
         metadata.append((AS_KEY, as_module))

@@ -86,7 +86,7 @@ def test_an_error_of_it_reaches_the_operator_with_its_code(mesh: Mesh) -> None:
 
 
 def test_a_method_that_it_does_not_declare_is_refused_by_the_router(mesh: Mesh) -> None:
-    with pytest.raises(RefusedError, match=r"method_not_found: .* it has read, commit, export"):
+    with pytest.raises(RefusedError, match=r"method_not_found: .* it has read, commit and export"):
         mesh.call(DOCUMENTS, "compact")
 
 

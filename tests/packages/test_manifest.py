@@ -70,7 +70,7 @@ def test_a_command_never_leads_out_of_the_package(tmp_path: Path, command: str) 
 
 def test_a_text_that_is_not_json_is_shown_with_line_and_column(tmp_path: Path) -> None:
     (tmp_path / "plugin.json").write_text('{\n  "id": x}')
-    assert message(tmp_path) == "plugin.json:2:9: Expecting value"
+    assert message(tmp_path) == "plugin.json:2:9: x is not JSON; names and text stand in double quotes"
 
 
 def test_a_manifest_that_cannot_be_read_says_so(tmp_path: Path) -> None:
