@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import typer
@@ -24,6 +23,15 @@ from wuu.mesh.v1.contributions_pb2 import ExecuteToolRequest, ExecuteToolRespons
 from wuu.mesh.v1.control_pb2 import ContributedTool
 from wuu.mesh.v1.json_pb2 import Json
 
+
+class _Text(msgspec.Struct, tag_field="type", tag="text"):
+    """A part of a tool's content that is text; every other is printed as JSON."""
+
+    text: str = ""
+
+
+_PARTS = msgspec.json.Decoder(list[msgspec.Raw])
+_TEXT = msgspec.json.Decoder(_Text)
 _EXECUTE = "/wuu.mesh.v1.Contributions/ExecuteTool"
 
 
@@ -78,9 +86,8 @@ def run(root: Path | None, tool: str, arguments: str, timeout: float | None, *, 
         raise typer.Exit(EXIT_ERROR)
 
 
-def _declared(row: ContributedTool) -> dict[str, Any]:
-    declared: dict[str, Any] = msgspec.json.decode(reply.as_json(row.tool, row.module))
-    return declared
+def _declared(row: ContributedTool) -> dict[str, msgspec.Raw]:
+    return msgspec.json.decode(reply.as_json(row.tool, row.module), type=dict[str, msgspec.Raw])
 
 
 def _check_tool(session: Session, module: str, tool_id: str) -> None:
@@ -113,11 +120,13 @@ def _execute(session: Session, module: str, tool_id: str, arguments: bytes) -> E
 
 
 def _print(response: ExecuteToolResponse) -> None:
-    parts: Any = msgspec.json.decode(response.content.utf8 or b"[]")
-    for part in parts if isinstance(parts, list) else [parts]:
-        if isinstance(part, dict) and part.get("type") == "text":
-            typer.echo(part.get("text", ""))
-        else:
+    content = msgspec.Raw(response.content.utf8 or b"[]")
+    # Part by part as it stands: JSON has numbers that Python has not.
+    parts = _PARTS.decode(content) if bytes(content).lstrip().startswith(b"[") else [content]
+    for part in parts:
+        try:
+            typer.echo(_TEXT.decode(part).text)
+        except msgspec.ValidationError:
             emit(part)
     if response.structured_content.utf8:
         emit_json(response.structured_content.utf8)

@@ -29,7 +29,8 @@ from wuu.mesh.v1.lifecycle_pb2 import InitializeResponse
 GARBAGE = b"\xff\xff\xff"
 """What is no message at all."""
 NONSENSE = Json(utf8=b"{oops")
-TOOLS = ("garbage", "nonsense", "polite")
+EXTREME = Json(utf8=b'[{"type":"data","n":1e999},{"type":"text","text":7},{"type":"text","text":"well"}]')
+TOOLS = ("garbage", "nonsense", "extreme", "polite")
 
 Context = grpc.aio.ServicerContext[bytes, bytes]
 
@@ -68,7 +69,8 @@ async def execute_tool(request: bytes, _: Context) -> bytes:
     tool = ExecuteToolRequest.FromString(request).tool_id
     if tool == "garbage":
         return GARBAGE
-    content = NONSENSE if tool == "nonsense" else Json(utf8=b'[{"type":"text","text":"well"}]')
+    polite = Json(utf8=b'[{"type":"text","text":"well"}]')
+    content = {"nonsense": NONSENSE, "extreme": EXTREME}.get(tool, polite)
     return ExecuteToolResponse(content=content).SerializeToString()
 
 

@@ -99,6 +99,13 @@ async def test_what_the_others_answer_is_printed(ruffians: Mesh) -> None:
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, "well\n", "")
 
 
+async def test_what_python_cannot_hold_is_printed_all_the_same(ruffians: Mesh) -> None:
+    answer = ruffians.cli("tool", "run", "rude/extreme")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert '"n": 1e999' in answer.stdout
+    assert answer.stdout.endswith('"text": 7\n}\nwell\n')
+
+
 async def test_a_deadline_of_which_somebody_else_tells_keeps_its_words(ruffians: Mesh) -> None:
     answer = ruffians.cli("call", "rude.loose", "answer", '"late"', "--timeout", "50")
     assert answer.returncode == 1
