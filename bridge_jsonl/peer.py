@@ -38,6 +38,15 @@ class _Asked:
     answer: asyncio.Future[Raw]
 
 
+@dataclass(frozen=True, slots=True)
+class _Unread:
+    """A request that the plugin could not read."""
+
+    suspects: set[str]
+    """The ids of those which it may have been."""
+    why: str
+
+
 class Peer:
     """One plugin process, which asks and is asked.
 
@@ -66,7 +75,7 @@ class Peer:
         self._splitter = Splitter()
         self._lines: Iterator[Line] = iter(())
         self._last = 0
-        self._told = False
+        self._unread: list[_Unread] = []
         self._asked: dict[str, _Asked] = {}
         self._serving: set[asyncio.Task[None]] = set()
         self._paused = False
@@ -102,7 +111,6 @@ class Peer:
     def tell(self, method: str, params: object) -> None:
         """Sends a request whose answer is dropped. It never overtakes an earlier one."""
         self._last += 1
-        self._told = True
         self._outbox.put(frames.request(str(self._last), method, params))
 
     def fail(self, code: str, message: str) -> MeshError:
@@ -180,7 +188,9 @@ class Peer:
     def _take_answer(self, answer: Answer) -> None:
         asked = self._asked.get(answer.id)
         if answer.id == UNREADABLE and isinstance(answer.result, Fault):
-            self._take_unreadable(answer.result)
+            still = {number for number, asked in self._asked.items() if not asked.answer.done()}
+            self._unread.append(_Unread(still, answer.result.message))
+        self._settle(answer.id)
         if asked is None or asked.answer.done():
             self._diagnostics.ignored(answer)
         elif isinstance(answer.result, Fault):
@@ -189,15 +199,20 @@ class Peer:
         else:
             asked.answer.set_result(answer.result)
 
-    def _take_unreadable(self, fault: Fault) -> None:
-        """A request could not be read. Where it can be only one, nobody waits for its answer for ever."""
-        # What was told has no answer, so it may be that which was not read.
-        if len(self._asked) != 1 or self._told:
-            return
-        (asked,) = self._asked.values()
-        if not asked.answer.done():
-            message = f"the plugin cannot read {asked.method}: {fault.message}"
-            asked.answer.set_exception(MeshError("protocol_violation", message, domain=CONTRACT))
+    def _settle(self, answered: str) -> None:
+        """Ends each request of which it is now certain that the plugin could not read it.
+
+        Which one it was is not said: it was the last of those that were open then and have no answer. What
+        is told is never it, since it asks for no answer and the SDK knows it.
+        """
+        for unread in self._unread:
+            unread.suspects.discard(answered)
+            if len(unread.suspects) == 1:
+                asked = self._asked.get(unread.suspects.pop())
+                if asked is not None and not asked.answer.done():
+                    message = f"the plugin could not read {asked.method}: {unread.why}"
+                    asked.answer.set_exception(MeshError("protocol_violation", message, domain=CONTRACT))
+        self._unread = [unread for unread in self._unread if unread.suspects]
 
     def _release(self, stray: Stray) -> None:
         """Whoever waits for what the stray line should have been is told, instead of waiting for ever."""

@@ -53,10 +53,36 @@ async def test_an_answer_that_nobody_waits_for_is_ignored(probe: Instance, route
     assert router.report(probe).stray_lines == 0
 
 
+UNREAD = '{"id":"invalid","error":{"message":"unexpected end of line"}}\n'
+"""What the SDK answers to a line that it cannot read."""
+
+
 async def test_nobody_waits_for_the_answer_to_a_request_that_the_plugin_cannot_read(probe: Instance) -> None:
-    cannot = '{"id":"invalid","error":{"message":"unexpected end of line"}}\n'
-    with pytest.raises(grpc.aio.AioRpcError, match=r"cannot read service\.invoke: unexpected end of line"):
-        await probe.run("say", text=cannot)
+    with pytest.raises(grpc.aio.AioRpcError, match=r"could not read service\.invoke: unexpected end of line"):
+        await probe.run("say", text=UNREAD)
+    assert await probe.run("pid") == probe.process.pid
+
+
+async def test_what_was_cancelled_before_leaves_nobody_waiting_either(probe: Instance) -> None:
+    doomed = asyncio.create_task(probe.run("hold", execution="doomed"))
+    await probe.held("doomed")
+    doomed.cancel()
+    await probe.seen(lambda seen: any(entry[0] == "execution.cancel" for entry in seen))
+    with pytest.raises(grpc.aio.AioRpcError, match=r"could not read service\.invoke"):
+        await probe.run("say", text=UNREAD)
+
+
+async def test_of_two_requests_the_one_that_is_left_without_an_answer_was_not_read(probe: Instance) -> None:
+    read = asyncio.create_task(probe.run("hold", execution="read"))
+    await probe.held("read")
+    unread = asyncio.create_task(probe.run("say", text=UNREAD, execution="unread"))
+    await probe.held("unread")
+    seen = await probe.seen()
+    [number] = [entry[1] for entry in seen if entry[2] == "read"]
+    assert await probe.run("say", text=f'{{"id":"{number}","result":"read"}}\n' + answer("2")) == 2
+    assert await read == "read"
+    with pytest.raises(grpc.aio.AioRpcError, match=r"could not read service\.invoke: unexpected end of line"):
+        await unread
     assert await probe.run("pid") == probe.process.pid
 
 
