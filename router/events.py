@@ -34,7 +34,7 @@ class Events:
         self._followed_at: float | None = None
         self._all_read = asyncio.Event()
 
-    def emit(self, kind: str, subject: str, state: str, message: str = "") -> None:
+    def emit(self, kind: str, subject: str, state: str, message: str = "", code: str = "") -> None:
         """Adds an event; see `proto/wuu/mesh/v1/control.proto`."""
         self._sequence += 1
         self._kept.append(
@@ -45,6 +45,7 @@ class Events:
                 subject=subject,
                 state=state,
                 message=message,
+                code=code,
             )
         )
         log.info(f"{kind} {state}", extra={"subject": subject, "reason": message})

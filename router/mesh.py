@@ -216,7 +216,7 @@ class Mesh:
         if instance.failure is not None:
             return
         instance.fail(error)
-        self.events.emit("module", instance.module, "failed", error.message)
+        self.events.emit("module", instance.module, "failed", error.message, error.code)
         generation = self.admission.generation
         if self.admission.closed or generation is None:
             return

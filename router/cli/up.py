@@ -33,7 +33,7 @@ def start(root: Path | None, composition: Path | None, *, detach: bool) -> None:
     with explained(), accepted():
         read_or_fail(path, home)
         # The router would only say the same later, and knows of no --home.
-        home.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        home.make()
         launch = Launch(home, path, attached=not detach)
         running = launch.announced()
         try:
@@ -44,7 +44,7 @@ def start(root: Path | None, composition: Path | None, *, detach: bool) -> None:
                 if detach:
                     return
                 for events in happened:
-                    _tell(events, session, launch, out)
+                    _tell(events, launch, out)
         except NoMesh:
             launch.finish()
 
@@ -61,7 +61,7 @@ def _happened(session: Session) -> Happened:
 def _show_start(session: Session, launch: Launch, happened: Happened, out: Console) -> None:
     """Shows each module coming up, until the generation is published."""
     if not out.is_terminal or out.is_dumb_terminal:
-        _until_published(happened, lambda events: _tell(events, session, launch, out))
+        _until_published(happened, lambda events: _tell(events, launch, out))
         for row in session.status().modules:
             # Of these there was no event.
             if row.state == "blocked" or (row.state == "failed" and not row.instance):
@@ -70,7 +70,7 @@ def _show_start(session: Session, launch: Launch, happened: Happened, out: Conso
     with Live(console=out, auto_refresh=False) as live:
 
         def redraw(events: Sequence[Event]) -> None:
-            _tell([event for event in events if event.kind == "mesh"], session, launch, out)
+            _tell([event for event in events if event.kind == "mesh"], launch, out)
             answer = session.status()
             live.update(Group(modules_table(answer), *reasons(answer)), refresh=True)
 
@@ -84,25 +84,14 @@ def _until_published(happened: Happened, show: Callable[[Sequence[Event]], None]
             return
 
 
-def _tell(events: Sequence[Event], session: Session, launch: Launch, out: Console) -> None:
+def _tell(events: Sequence[Event], launch: Launch, out: Console) -> None:
     for event in events:
         subject = f" {event.subject}" if event.subject else ""
-        message = f": {_code(event, session)}{event.message}" if event.message else ""
+        why = f"{event.code}: {event.message}" if event.code else event.message
+        message = f": {why}" if why else ""
         if launch.interrupts and (event.kind, event.state) == ("mesh", "stopping"):
             message = "; Ctrl-C again ends it at once"
         out.print(f"{event.kind}{subject} {event.state}{message}", soft_wrap=True)
-
-
-def _code(event: Event, session: Session) -> str:
-    """The code of a failure, which the event does not say, as far as the module is still in it."""
-    if (event.kind, event.state) != ("module", "failed"):
-        return ""
-    try:
-        modules = session.status().modules
-    except NoMesh:
-        return ""  # The event is the last that was heard of it.
-    told = (row for row in modules if row.id == event.subject and row.error == event.message)
-    return next((f"{row.error_code}: " for row in told), "")
 
 
 def _tell_ready(answer: GetStatusResponse, out: Console, *, detach: bool) -> None:

@@ -213,7 +213,7 @@ class Candidate:
     def _failed(self, instance: Instance, error: MeshError) -> None:
         if instance.failure is None:
             instance.fail(error)
-            self.events.emit("module", instance.module, "failed", error.message)
+            self.events.emit("module", instance.module, "failed", error.message, error.code)
         if instance.declaration is None:
             self._know(instance.module, self._declared_before(instance.module))
 

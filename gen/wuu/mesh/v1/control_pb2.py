@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from wuu.mesh.v1 import declaration_pb2 as wuu_dot_mesh_dot_v1_dot_declaration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19wuu/mesh/v1/control.proto\x12\x0bwuu.mesh.v1\x1a\x1dwuu/mesh/v1/declaration.proto\"\x12\n\x10GetStatusRequest\"\xcb\x01\n\x11GetStatusResponse\x12\x31\n\ngeneration\x18\x01 \x01(\x0b\x32\x1d.wuu.mesh.v1.GenerationStatus\x12*\n\x07modules\x18\x02 \x03(\x0b\x32\x19.wuu.mesh.v1.ModuleStatus\x12,\n\x08services\x18\x03 \x03(\x0b\x32\x1a.wuu.mesh.v1.ServiceStatus\x12)\n\x06router\x18\x04 \x01(\x0b\x32\x19.wuu.mesh.v1.RouterStatus\"-\n\x10GenerationStatus\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05state\x18\x02 \x01(\t\"\x8f\x01\n\x0cRouterStatus\x12\x0b\n\x03pid\x18\x01 \x01(\x03\x12\x11\n\trss_bytes\x18\x02 \x01(\x03\x12\x0f\n\x07version\x18\x03 \x01(\t\x12\x0c\n\x04home\x18\x04 \x01(\t\x12\x13\n\x0b\x63omposition\x18\x05 \x01(\t\x12\x17\n\x0fstarted_unix_ms\x18\x06 \x01(\x03\x12\x12\n\nexecutions\x18\x07 \x01(\x04\"\x85\x02\n\x0cModuleStatus\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\r\n\x05state\x18\x03 \x01(\t\x12\x0b\n\x03pid\x18\x04 \x01(\x03\x12\x11\n\trss_bytes\x18\x05 \x01(\x03\x12\x10\n\x08provides\x18\x06 \x03(\t\x12\x10\n\x08requires\x18\x07 \x03(\t\x12\r\n\x05\x65rror\x18\x08 \x01(\t\x12\x12\n\nerror_code\x18\t \x01(\t\x12\x10\n\x08protocol\x18\n \x01(\t\x12\x10\n\x08instance\x18\x0b \x01(\t\x12\x13\n\x0bstray_lines\x18\x0c \x01(\x04\x12\x17\n\x0flast_stray_line\x18\r \x01(\t\x12\x10\n\x08start_ms\x18\x0e \x01(\x03\"b\n\rServiceStatus\x12\x0f\n\x07service\x18\x01 \x01(\t\x12\r\n\x05major\x18\x02 \x01(\r\x12\x0f\n\x07version\x18\x03 \x01(\t\x12\x10\n\x08provider\x18\x04 \x01(\t\x12\x0e\n\x06source\x18\x05 \x01(\t\"4\n\x11ListEventsRequest\x12\x0e\n\x06\x63ursor\x18\x01 \x01(\t\x12\x0f\n\x07wait_ms\x18\x02 \x01(\r\"H\n\x12ListEventsResponse\x12\"\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x12.wuu.mesh.v1.Event\x12\x0e\n\x06\x63ursor\x18\x02 \x01(\t\"l\n\x05\x45vent\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x12\n\nat_unix_ms\x18\x02 \x01(\x03\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\x0f\n\x07subject\x18\x04 \x01(\t\x12\r\n\x05state\x18\x05 \x01(\t\x12\x0f\n\x07message\x18\x06 \x01(\t\"<\n\x16\x44\x65scribeServiceRequest\x12\x0f\n\x07service\x18\x01 \x01(\t\x12\x11\n\tas_module\x18\x02 \x01(\t\"|\n\x17\x44\x65scribeServiceResponse\x12\x10\n\x08provider\x18\x01 \x01(\t\x12\x32\n\ndescriptor\x18\x02 \x01(\x0b\x32\x1e.wuu.mesh.v1.ServiceDescriptor\x12\x1b\n\x13\x66ile_descriptor_set\x18\x03 \x01(\x0c\"\x12\n\x10ListToolsRequest\"@\n\x11ListToolsResponse\x12+\n\x05tools\x18\x01 \x03(\x0b\x32\x1c.wuu.mesh.v1.ContributedTool\"B\n\x0f\x43ontributedTool\x12\x0e\n\x06module\x18\x01 \x01(\t\x12\x1f\n\x04tool\x18\x02 \x01(\x0b\x32\x11.wuu.mesh.v1.Tool\"T\n\x0eReadLogRequest\x12\x0e\n\x06module\x18\x01 \x01(\t\x12\x0e\n\x06offset\x18\x02 \x01(\x03\x12\x11\n\tmax_bytes\x18\x03 \x01(\r\x12\x0f\n\x07wait_ms\x18\x04 \x01(\r\"4\n\x0fReadLogResponse\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\x12\x13\n\x0bnext_offset\x18\x02 \x01(\x03\"\r\n\x0bStopRequest\"\x0e\n\x0cStopResponse2\xd1\x03\n\x07\x43ontrol\x12J\n\tGetStatus\x12\x1d.wuu.mesh.v1.GetStatusRequest\x1a\x1e.wuu.mesh.v1.GetStatusResponse\x12M\n\nListEvents\x12\x1e.wuu.mesh.v1.ListEventsRequest\x1a\x1f.wuu.mesh.v1.ListEventsResponse\x12\\\n\x0f\x44\x65scribeService\x12#.wuu.mesh.v1.DescribeServiceRequest\x1a$.wuu.mesh.v1.DescribeServiceResponse\x12J\n\tListTools\x12\x1d.wuu.mesh.v1.ListToolsRequest\x1a\x1e.wuu.mesh.v1.ListToolsResponse\x12\x44\n\x07ReadLog\x12\x1b.wuu.mesh.v1.ReadLogRequest\x1a\x1c.wuu.mesh.v1.ReadLogResponse\x12;\n\x04Stop\x12\x18.wuu.mesh.v1.StopRequest\x1a\x19.wuu.mesh.v1.StopResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19wuu/mesh/v1/control.proto\x12\x0bwuu.mesh.v1\x1a\x1dwuu/mesh/v1/declaration.proto\"\x12\n\x10GetStatusRequest\"\xcb\x01\n\x11GetStatusResponse\x12\x31\n\ngeneration\x18\x01 \x01(\x0b\x32\x1d.wuu.mesh.v1.GenerationStatus\x12*\n\x07modules\x18\x02 \x03(\x0b\x32\x19.wuu.mesh.v1.ModuleStatus\x12,\n\x08services\x18\x03 \x03(\x0b\x32\x1a.wuu.mesh.v1.ServiceStatus\x12)\n\x06router\x18\x04 \x01(\x0b\x32\x19.wuu.mesh.v1.RouterStatus\"-\n\x10GenerationStatus\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05state\x18\x02 \x01(\t\"\x8f\x01\n\x0cRouterStatus\x12\x0b\n\x03pid\x18\x01 \x01(\x03\x12\x11\n\trss_bytes\x18\x02 \x01(\x03\x12\x0f\n\x07version\x18\x03 \x01(\t\x12\x0c\n\x04home\x18\x04 \x01(\t\x12\x13\n\x0b\x63omposition\x18\x05 \x01(\t\x12\x17\n\x0fstarted_unix_ms\x18\x06 \x01(\x03\x12\x12\n\nexecutions\x18\x07 \x01(\x04\"\x85\x02\n\x0cModuleStatus\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\r\n\x05state\x18\x03 \x01(\t\x12\x0b\n\x03pid\x18\x04 \x01(\x03\x12\x11\n\trss_bytes\x18\x05 \x01(\x03\x12\x10\n\x08provides\x18\x06 \x03(\t\x12\x10\n\x08requires\x18\x07 \x03(\t\x12\r\n\x05\x65rror\x18\x08 \x01(\t\x12\x12\n\nerror_code\x18\t \x01(\t\x12\x10\n\x08protocol\x18\n \x01(\t\x12\x10\n\x08instance\x18\x0b \x01(\t\x12\x13\n\x0bstray_lines\x18\x0c \x01(\x04\x12\x17\n\x0flast_stray_line\x18\r \x01(\t\x12\x10\n\x08start_ms\x18\x0e \x01(\x03\"b\n\rServiceStatus\x12\x0f\n\x07service\x18\x01 \x01(\t\x12\r\n\x05major\x18\x02 \x01(\r\x12\x0f\n\x07version\x18\x03 \x01(\t\x12\x10\n\x08provider\x18\x04 \x01(\t\x12\x0e\n\x06source\x18\x05 \x01(\t\"4\n\x11ListEventsRequest\x12\x0e\n\x06\x63ursor\x18\x01 \x01(\t\x12\x0f\n\x07wait_ms\x18\x02 \x01(\r\"H\n\x12ListEventsResponse\x12\"\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x12.wuu.mesh.v1.Event\x12\x0e\n\x06\x63ursor\x18\x02 \x01(\t\"z\n\x05\x45vent\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x12\n\nat_unix_ms\x18\x02 \x01(\x03\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\x0f\n\x07subject\x18\x04 \x01(\t\x12\r\n\x05state\x18\x05 \x01(\t\x12\x0f\n\x07message\x18\x06 \x01(\t\x12\x0c\n\x04\x63ode\x18\x07 \x01(\t\"<\n\x16\x44\x65scribeServiceRequest\x12\x0f\n\x07service\x18\x01 \x01(\t\x12\x11\n\tas_module\x18\x02 \x01(\t\"|\n\x17\x44\x65scribeServiceResponse\x12\x10\n\x08provider\x18\x01 \x01(\t\x12\x32\n\ndescriptor\x18\x02 \x01(\x0b\x32\x1e.wuu.mesh.v1.ServiceDescriptor\x12\x1b\n\x13\x66ile_descriptor_set\x18\x03 \x01(\x0c\"\x12\n\x10ListToolsRequest\"@\n\x11ListToolsResponse\x12+\n\x05tools\x18\x01 \x03(\x0b\x32\x1c.wuu.mesh.v1.ContributedTool\"B\n\x0f\x43ontributedTool\x12\x0e\n\x06module\x18\x01 \x01(\t\x12\x1f\n\x04tool\x18\x02 \x01(\x0b\x32\x11.wuu.mesh.v1.Tool\"T\n\x0eReadLogRequest\x12\x0e\n\x06module\x18\x01 \x01(\t\x12\x0e\n\x06offset\x18\x02 \x01(\x03\x12\x11\n\tmax_bytes\x18\x03 \x01(\r\x12\x0f\n\x07wait_ms\x18\x04 \x01(\r\"4\n\x0fReadLogResponse\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\x12\x13\n\x0bnext_offset\x18\x02 \x01(\x03\"\r\n\x0bStopRequest\"\x0e\n\x0cStopResponse2\xd1\x03\n\x07\x43ontrol\x12J\n\tGetStatus\x12\x1d.wuu.mesh.v1.GetStatusRequest\x1a\x1e.wuu.mesh.v1.GetStatusResponse\x12M\n\nListEvents\x12\x1e.wuu.mesh.v1.ListEventsRequest\x1a\x1f.wuu.mesh.v1.ListEventsResponse\x12\\\n\x0f\x44\x65scribeService\x12#.wuu.mesh.v1.DescribeServiceRequest\x1a$.wuu.mesh.v1.DescribeServiceResponse\x12J\n\tListTools\x12\x1d.wuu.mesh.v1.ListToolsRequest\x1a\x1e.wuu.mesh.v1.ListToolsResponse\x12\x44\n\x07ReadLog\x12\x1b.wuu.mesh.v1.ReadLogRequest\x1a\x1c.wuu.mesh.v1.ReadLogResponse\x12;\n\x04Stop\x12\x18.wuu.mesh.v1.StopRequest\x1a\x19.wuu.mesh.v1.StopResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -49,25 +49,25 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTEVENTSRESPONSE']._serialized_start=910
   _globals['_LISTEVENTSRESPONSE']._serialized_end=982
   _globals['_EVENT']._serialized_start=984
-  _globals['_EVENT']._serialized_end=1092
-  _globals['_DESCRIBESERVICEREQUEST']._serialized_start=1094
-  _globals['_DESCRIBESERVICEREQUEST']._serialized_end=1154
-  _globals['_DESCRIBESERVICERESPONSE']._serialized_start=1156
-  _globals['_DESCRIBESERVICERESPONSE']._serialized_end=1280
-  _globals['_LISTTOOLSREQUEST']._serialized_start=1282
-  _globals['_LISTTOOLSREQUEST']._serialized_end=1300
-  _globals['_LISTTOOLSRESPONSE']._serialized_start=1302
-  _globals['_LISTTOOLSRESPONSE']._serialized_end=1366
-  _globals['_CONTRIBUTEDTOOL']._serialized_start=1368
-  _globals['_CONTRIBUTEDTOOL']._serialized_end=1434
-  _globals['_READLOGREQUEST']._serialized_start=1436
-  _globals['_READLOGREQUEST']._serialized_end=1520
-  _globals['_READLOGRESPONSE']._serialized_start=1522
-  _globals['_READLOGRESPONSE']._serialized_end=1574
-  _globals['_STOPREQUEST']._serialized_start=1576
-  _globals['_STOPREQUEST']._serialized_end=1589
-  _globals['_STOPRESPONSE']._serialized_start=1591
-  _globals['_STOPRESPONSE']._serialized_end=1605
-  _globals['_CONTROL']._serialized_start=1608
-  _globals['_CONTROL']._serialized_end=2073
+  _globals['_EVENT']._serialized_end=1106
+  _globals['_DESCRIBESERVICEREQUEST']._serialized_start=1108
+  _globals['_DESCRIBESERVICEREQUEST']._serialized_end=1168
+  _globals['_DESCRIBESERVICERESPONSE']._serialized_start=1170
+  _globals['_DESCRIBESERVICERESPONSE']._serialized_end=1294
+  _globals['_LISTTOOLSREQUEST']._serialized_start=1296
+  _globals['_LISTTOOLSREQUEST']._serialized_end=1314
+  _globals['_LISTTOOLSRESPONSE']._serialized_start=1316
+  _globals['_LISTTOOLSRESPONSE']._serialized_end=1380
+  _globals['_CONTRIBUTEDTOOL']._serialized_start=1382
+  _globals['_CONTRIBUTEDTOOL']._serialized_end=1448
+  _globals['_READLOGREQUEST']._serialized_start=1450
+  _globals['_READLOGREQUEST']._serialized_end=1534
+  _globals['_READLOGRESPONSE']._serialized_start=1536
+  _globals['_READLOGRESPONSE']._serialized_end=1588
+  _globals['_STOPREQUEST']._serialized_start=1590
+  _globals['_STOPREQUEST']._serialized_end=1603
+  _globals['_STOPRESPONSE']._serialized_start=1605
+  _globals['_STOPRESPONSE']._serialized_end=1619
+  _globals['_CONTROL']._serialized_start=1622
+  _globals['_CONTROL']._serialized_end=2087
 # @@protoc_insertion_point(module_scope)

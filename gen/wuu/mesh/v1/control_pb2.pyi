@@ -112,20 +112,22 @@ class ListEventsResponse(_message.Message):
     def __init__(self, events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class Event(_message.Message):
-    __slots__ = ("sequence", "at_unix_ms", "kind", "subject", "state", "message")
+    __slots__ = ("sequence", "at_unix_ms", "kind", "subject", "state", "message", "code")
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     AT_UNIX_MS_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
     sequence: int
     at_unix_ms: int
     kind: str
     subject: str
     state: str
     message: str
-    def __init__(self, sequence: _Optional[int] = ..., at_unix_ms: _Optional[int] = ..., kind: _Optional[str] = ..., subject: _Optional[str] = ..., state: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+    code: str
+    def __init__(self, sequence: _Optional[int] = ..., at_unix_ms: _Optional[int] = ..., kind: _Optional[str] = ..., subject: _Optional[str] = ..., state: _Optional[str] = ..., message: _Optional[str] = ..., code: _Optional[str] = ...) -> None: ...
 
 class DescribeServiceRequest(_message.Message):
     __slots__ = ("service", "as_module")
