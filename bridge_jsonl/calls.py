@@ -38,13 +38,25 @@ class _Bound:
         self._methods: dict[str, ProtoMethod] = {}
 
     def method(self, name: str) -> ProtoMethod:
-        """The rpc of a method in the contract's spelling; see `contract.contracts.carrier`."""
+        """The rpc of a method in the contract's spelling.
+
+        Raises `method_not_found`, and what `contract.contracts.carrier` raises.
+        """
         found = self._methods.get(name)
         if found is None:
-            binding = self._binding
-            found = carrier(binding.descriptor, binding.file_descriptor_set, binding.provider, name)
-            self._methods[name] = found
+            found = self._methods[name] = self._find(name)
         return found
+
+    def _find(self, name: str) -> ProtoMethod:
+        binding = self._binding
+        for method in binding.descriptor.methods:
+            if method.name == name:
+                return carrier(self.carrier, method, binding.file_descriptor_set, binding.provider)
+        methods = ", ".join(method.name for method in binding.descriptor.methods)
+        raise MeshError(
+            "method_not_found",
+            f"{binding.provider} declares no {name} in {binding.service}; it has {methods}",
+        )
 
 
 class HostCalls:

@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError
 from contract.declaration import contract_options, major_of
 from contract.errors import MeshError, clip
 from wuu.mesh.v1 import options_pb2
-from wuu.mesh.v1.declaration_pb2 import ServiceDescriptor
+from wuu.mesh.v1.declaration_pb2 import MethodDescriptor
 
 _QUOTED = 200
 """Bytes that are quoted of what the library says about descriptors."""
@@ -55,28 +55,20 @@ def own_contracts() -> Contracts:
 
 
 def carrier(
-    descriptor: ServiceDescriptor, file_descriptor_set: bytes, provider: str, method: str
+    grpc_service: str, method: MethodDescriptor, file_descriptor_set: bytes, provider: str
 ) -> ProtoMethod:
-    """The rpc that carries `method`, in the contract's spelling, of a typed service.
+    """The rpc that carries a declared method of a typed service.
 
     `file_descriptor_set` is what the package of `provider` brings; empty: the service is one of `proto/`.
-    Raises `method_not_found` for a method that is not declared, and `host_error` naming the provider for
-    descriptors that cannot be read or do not have the rpc.
+    Raises `host_error` naming the provider for descriptors that cannot be read or do not have the rpc.
     """
-    declared = next((each for each in descriptor.methods if each.name == method), None)
-    if declared is None:
-        methods = ", ".join(each.name for each in descriptor.methods)
-        raise MeshError(
-            "method_not_found", f"{provider} declares no {method} in {descriptor.name}; it has {methods}"
-        )
     try:
         contracts = Contracts(file_descriptor_set) if file_descriptor_set else own_contracts()
-        return contracts.grpc_service(descriptor.grpc_service).methods_by_name[declared.rpc]
+        return contracts.grpc_service(grpc_service).methods_by_name[method.rpc]
     except KeyError:
         raise MeshError(
             "host_error",
-            f"{descriptor.grpc_service}/{declared.rpc} stands neither in proto/ nor in the package of "
-            f"{provider}",
+            f"{grpc_service}/{method.rpc} stands neither in proto/ nor in the package of {provider}",
             remedy="Let the package bring its descriptors.binpb.",
         ) from None
     except (DecodeError, TypeError, ValueError) as broken:

@@ -78,7 +78,7 @@ def _invoke_typed(
     metadata: list[tuple[str, str]],
 ) -> bytes:
     descriptor, provider = described.descriptor, described.provider
-    proto = carrier(descriptor, described.file_descriptor_set, provider, declared.name)
+    proto = carrier(descriptor.grpc_service, declared, described.file_descriptor_set, provider)
     if proto.client_streaming or proto.server_streaming:
         raise MeshError("invalid_request", f"{declared.name} streams; call it with a gRPC client")
     request = request_from_json(proto, params)
