@@ -20,10 +20,10 @@ DYNAMIC = "/wuu.mesh.v1.Dynamic/Invoke"
 Metadata = Sequence[tuple[str, str | bytes]]
 
 
-def check_size(message: bytes, *, outcome: Outcome) -> None:
-    """Raises `limit_exceeded` for a message that is larger than may pass."""
+def check_size(message: bytes, what: str, *, outcome: Outcome) -> None:
+    """Raises `limit_exceeded` for a message that is larger than may pass; `what` is it: `the request`."""
     if len(message) > MESSAGE_LIMIT:
-        size = f"a message of {len(message)} bytes passes {MESSAGE_LIMIT} bytes"
+        size = f"{what} has {len(message)} bytes, and a message at most {MESSAGE_LIMIT}"
         raise MeshError("limit_exceeded", size, outcome=outcome)
 
 
@@ -66,7 +66,7 @@ async def unary(
     client and a cancelled response stream hardly (grpc/grpc#43360), so every caller of ours comes here.
     Raises `grpc.aio.AioRpcError`, and `limit_exceeded` for a request that is too large to be sent.
     """
-    check_size(request, outcome="not_dispatched")
+    check_size(request, "the request", outcome="not_dispatched")
     send: Any = channel.unary_stream(path)
     call = send(request, metadata=tuple(metadata), timeout=timeout)
     try:
@@ -96,7 +96,7 @@ async def stream(
     one: Any = channel.unary_stream(path)
     several: Any = channel.stream_stream(path)
     if isinstance(requests, bytes):
-        check_size(requests, outcome="not_dispatched")
+        check_size(requests, "the request", outcome="not_dispatched")
         call = one(requests, metadata=tuple(metadata))
         sending = None
     else:
@@ -118,7 +118,7 @@ async def stream(
 async def _send(call: Any, requests: AsyncIterator[bytes]) -> None:
     try:
         async for request in requests:
-            check_size(request, outcome="unknown")
+            check_size(request, "the request", outcome="unknown")
             if not await write(call, request):
                 return
         await call.done_writing()

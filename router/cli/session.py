@@ -9,7 +9,7 @@ from typing import Any, Self
 import grpc
 
 from contract.errors import MeshError, error_info, from_rpc_error
-from contract.transport import CHANNEL_OPTIONS, MESSAGE_LIMIT
+from contract.transport import CHANNEL_OPTIONS, check_size
 from router.cli.exits import NoMesh
 from router.home import Home, listener
 from wuu.mesh.v1 import control_pb2, control_pb2_grpc
@@ -101,9 +101,7 @@ class Session:
 
     def unary(self, path: str, request: bytes, metadata: Sequence[tuple[str, str]]) -> bytes:
         """One call of a service, in serialized messages."""
-        if len(request) > MESSAGE_LIMIT:
-            size = f"the request has {len(request)} bytes, and a message at most {MESSAGE_LIMIT}"
-            raise MeshError("limit_exceeded", size, outcome="not_dispatched")
+        check_size(request, "the request", outcome="not_dispatched")
         send: Any = self._channel.unary_unary(path)
         try:
             answer: bytes = send(request, metadata=tuple(metadata), timeout=self._timeout)

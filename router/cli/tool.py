@@ -39,10 +39,9 @@ def show(root: Path | None, *, json: bool) -> None:
     """Prints the tools of every active module."""
     with explained(), Session.of(root) as session:
         tools = session.tools()
-    if json:
-        with explained():
+        if json:
             emit([{"module": row.module, **_declared(row)} for row in tools])
-        return
+            return
     from router.cli.terminal import console, print_table, table
 
     rows = table("tool", "description", "activity")

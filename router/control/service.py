@@ -81,7 +81,7 @@ class ControlService(control_pb2_grpc.ControlServicer):
         self, request: control_pb2.DescribeServiceRequest, context: Any
     ) -> control_pb2.DescribeServiceResponse:
         try:
-            service, major = _service(request.service)
+            service, major = parse_service(request.service)
             generation = self._mesh.admission.published()
             route = generation.route(request.as_module or None, service, major)
         except MeshError as error:
@@ -173,14 +173,6 @@ class ControlService(control_pb2_grpc.ControlServicer):
                     provider=module,
                     source=source,
                 )
-
-
-def _service(name: str) -> tuple[str, int | None]:
-    try:
-        return parse_service(name)
-    except ValueError:
-        # Python reads no number of thousands of digits.
-        raise MeshError("invalid_request", f"'{clip(name, QUOTED)}' is not a service name") from None
 
 
 def _describe(status: control_pb2.ModuleStatus, instance: Instance) -> None:

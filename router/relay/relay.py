@@ -63,13 +63,13 @@ class Relay:
         call = None
         try:
             try:
-                check_size(request, outcome="not_dispatched")
+                check_size(request, "the request", outcome="not_dispatched")
                 call = send(request, metadata=((CONTEXT_KEY, admitted.context), *envelope.forwarded))
                 response: Any = await call.read()
                 # The end of the stream carries the status.
                 if response is grpc.aio.EOF or await call.read() is not grpc.aio.EOF:
                     raise _not_one(route.instance, none=response is grpc.aio.EOF)
-                check_size(response, outcome="unknown")
+                check_size(response, "the answer", outcome="unknown")
                 await _pass_initial(call, context)
                 await _pass_trailing(call, context)
                 return response  # type: ignore[no-any-return]
@@ -105,7 +105,7 @@ class Relay:
             try:
                 await _pass_initial(call, context)
                 while (response := await call.read()) is not grpc.aio.EOF:
-                    check_size(response, outcome="unknown")
+                    check_size(response, "the answer", outcome="unknown")
                     await context.write(response)
                 await _pass_trailing(call, context)
             except MeshError as error:
@@ -129,7 +129,7 @@ async def _send(context: Context, call: Any, admitted: Admitted) -> None:
     """Passes the caller's messages on. What ends the call early is told by its responses."""
     try:
         while (request := await context.read()) is not grpc.aio.EOF:
-            check_size(request, outcome="unknown")
+            check_size(request, "the request", outcome="unknown")
             if not await write(call, request):
                 return
         await call.done_writing()
