@@ -94,8 +94,16 @@ class Home:
         except filelock.Timeout:
             holder = self.running()
             raise self._held(f"process {holder.pid}" if holder else "another process") from None
+        try:
+            self._open_sockets()
+        except BaseException:
+            lock.release()
+            raise
         self._pid_file.unlink(missing_ok=True)
         self.logs.mkdir(exist_ok=True)
+        return lock
+
+    def _open_sockets(self) -> None:
         for directory in (self.sockets.parent, self.sockets):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             found = directory.lstat()
@@ -114,10 +122,8 @@ class Home:
         holder_pid = listener(self.sockets / "control")
         if holder_pid is not None:
             # The home was removed under a mesh that runs on, and its lock with it.
-            lock.release()
             raise self._held(f"process {holder_pid}", f"`kill {holder_pid}`")
         _empty(self.sockets)
-        return lock
 
     def _held(self, holder: str, stop: str = "`wuu-mesh down`") -> MeshError:
         return MeshError(

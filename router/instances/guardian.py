@@ -18,6 +18,7 @@ leader. When the router's socket closes, everything ends within a second.
 import ctypes
 import json
 import os
+import select
 import selectors
 import signal
 import socket
@@ -28,6 +29,8 @@ from typing import IO
 PR_SET_CHILD_SUBREAPER = 36
 TERM_GRACE = 0.5
 """Seconds between SIGTERM and SIGKILL when the router is gone."""
+KILL_WAIT = 0.1
+"""Seconds after which one looks again for children that were killed."""
 ATTACH_TIMEOUT = 1.0
 """Seconds that a host may take to make room for one more plugin."""
 
@@ -42,13 +45,13 @@ class Guardian:
         self.names: dict[int, str] = {}
         self.lifelines: dict[str, IO[bytes]] = {}
         self.attachments: dict[str, socket.socket] = {}
+        self.woken, self.wake = os.pipe()
+        """The signals that came: what waits is woken by them."""
 
     def run(self) -> None:
         """Serves the router until its socket closes, then ends everything."""
-        woken, wake = os.pipe()
-        os.set_blocking(woken, False)
-        os.set_blocking(wake, False)
-        signal.set_wakeup_fd(wake)
+        os.set_blocking(self.wake, False)
+        signal.set_wakeup_fd(self.wake)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             # Not SIG_IGN: every child would inherit it, and be deaf to the SIGTERM that asks it to end.
@@ -56,14 +59,14 @@ class Guardian:
         try:
             with selectors.DefaultSelector() as ready:
                 ready.register(self.router, selectors.EVENT_READ)
-                ready.register(woken, selectors.EVENT_READ)
+                ready.register(self.woken, selectors.EVENT_READ)
                 serving = True
                 while serving:
                     for key, _ in ready.select():
                         if key.fileobj is self.router:
                             serving = self.serve()
                         else:
-                            os.read(woken, 4096)
+                            os.read(self.woken, 4096)
                     self.reap()
         finally:
             self.end()
@@ -228,8 +231,7 @@ class Guardian:
             self.signal_group(group, signal.SIGTERM)
         deadline = time.monotonic() + TERM_GRACE
         while self.names and time.monotonic() < deadline:
-            self.reap()
-            time.sleep(0.01)
+            self.wait(deadline - time.monotonic())
         for group in list(self.names):
             self.signal_group(group, signal.SIGKILL)
         # Orphans of orphans come to us one generation at a time.
@@ -242,8 +244,13 @@ class Guardian:
                     pass  # It ended by itself.
                 except PermissionError:
                     foreign.add(pid)  # Another user's, whom we cannot end.
-            self.reap()
-            time.sleep(0.001)
+            self.wait(KILL_WAIT)
+
+    def wait(self, within: float) -> None:
+        """Collects what has exited, once something has, or after so many seconds."""
+        if select.select([self.woken], [], [], max(within, 0.0))[0]:
+            os.read(self.woken, 4096)
+        self.reap()
 
     def orphans(self) -> set[int]:
         """Our children, zombies included."""
