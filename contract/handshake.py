@@ -48,8 +48,6 @@ class Attach(msgspec.Struct, frozen=True, kw_only=True):
     """The instance that the plugin is."""
     log: str
     """The absolute path of the instance's log; diagnostics are appended to it."""
-    package: str
-    """The absolute path of the package."""
     timeout: float
     """Seconds that bound every step (start, initialize, prepare, activate, service-changed)."""
 

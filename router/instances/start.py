@@ -135,7 +135,6 @@ class Starter:
                     attach=Attach(
                         handshake=handshake,
                         log=str(instance.log),
-                        package=str(package.root),
                         timeout=instance.timeout,
                     ),
                 )

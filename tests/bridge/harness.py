@@ -258,9 +258,7 @@ class Instance:
             self.process = await asyncio.create_subprocess_exec(
                 *argv, stdin=stdin, stdout=stdout, stderr=log, process_group=0
             )
-        attach = Attach(
-            handshake=self.handshake, log=str(self.log), package=str(PLUGINS), timeout=self._timeout
-        )
+        attach = Attach(handshake=self.handshake, log=str(self.log), timeout=self._timeout)
         socket.send_fds(self._bridge.socket, [msgspec.json.encode(attach)], [ours_in, ours_out])
         for descriptor in (stdin, stdout, ours_in, ours_out):
             os.close(descriptor)

@@ -19,7 +19,7 @@ import pytest
 
 from contract.handshake import Attach
 from tests.bridge.conftest import Start
-from tests.bridge.harness import PATIENCE, PLUGINS, Bridge, Instance, Router, code
+from tests.bridge.harness import PATIENCE, Bridge, Instance, Router, code
 
 
 async def test_each_plugin_is_an_instance_of_its_own(attach: Start, router: Router) -> None:
@@ -67,9 +67,7 @@ def ended(read: int) -> bool:
 
 def message(instance: Instance, log: str) -> bytes:
     """What the guardian sends with a plugin's descriptors."""
-    return msgspec.json.encode(
-        Attach(handshake=instance.handshake, log=log, package=str(PLUGINS), timeout=30)
-    )
+    return msgspec.json.encode(Attach(handshake=instance.handshake, log=log, timeout=30))
 
 
 @pytest.mark.parametrize(
