@@ -6,7 +6,6 @@ describe, and contributes tools.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,12 @@ import grpc
 import msgspec
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from google.rpc import error_details_pb2, status_pb2
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from contract.errors import DETAILS_KEY
 from contract.handshake import Handshake, read_handshake
-from provider_kit.program import lifeline, start
+from provider_kit.program import start
 from tests.support.composition import Entry
+from tests.support.serving import serve
 from wuu.mesh.v1.contributions_pb2 import ExecuteToolRequest, ExecuteToolResponse
 from wuu.mesh.v1.declaration_pb2 import Declaration, MethodDescriptor, ServiceDescriptor, Shape, Tool
 from wuu.mesh.v1.dynamic_pb2 import InvokeRequest, InvokeResponse
@@ -79,11 +78,6 @@ async def say(_: bytes, __: Context) -> bytes:
     return GARBAGE
 
 
-async def agree(_: bytes, __: Context) -> bytes:
-    """Every step of the lifecycle but the first."""
-    return b""
-
-
 def declaration(module: str) -> Declaration:
     """What it declares."""
     schemas: Any = {"input_schema": "rude.any", "output_schema": "rude.any", "shape": Shape.SHAPE_UNARY}
@@ -107,31 +101,16 @@ async def _run(handshake: Handshake) -> None:
         declared = declaration(handshake.module)
         return InitializeResponse(lifecycle_version=2, declaration=declared).SerializeToString()
 
-    served: dict[str, dict[str, Callable[[bytes, Context], Awaitable[bytes]]]] = {
-        "wuu.mesh.v1.Lifecycle": {
-            "Initialize": initialize,
-            **dict.fromkeys(("Prepare", "Activate", "ServiceChanged", "Shutdown"), agree),
-        },
-        "wuu.mesh.v1.Dynamic": {"Invoke": invoke},
-        "wuu.mesh.v1.Contributions": {"ExecuteTool": execute_tool},
-        "rude.v1.Typed": {"Say": say},
-    }
-    server = grpc.aio.server()
-    server.add_generic_rpc_handlers(
-        tuple(
-            grpc.method_handlers_generic_handler(
-                service, {rpc: grpc.unary_unary_rpc_method_handler(serve) for rpc, serve in rpcs.items()}
-            )
-            for service, rpcs in served.items()
-        )
+    rpcs = (
+        ("wuu.mesh.v1.Dynamic", "Invoke", invoke),
+        ("wuu.mesh.v1.Contributions", "ExecuteTool", execute_tool),
+        ("rude.v1.Typed", "Say", say),
     )
-    healthy = health.aio.HealthServicer()
-    health_pb2_grpc.add_HealthServicer_to_server(healthy, server)
-    server.add_insecure_port(f"unix:{handshake.listen}")
-    await server.start()
-    await healthy.set("", health_pb2.HealthCheckResponse.SERVING)
-    await lifeline()
-    await server.stop(0.2)
+    await serve(
+        handshake,
+        initialize,
+        {service: {rpc: grpc.unary_unary_rpc_method_handler(takes)} for service, rpc, takes in rpcs},
+    )
 
 
 if __name__ == "__main__":

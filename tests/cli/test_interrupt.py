@@ -12,7 +12,7 @@ import pytest
 from tests.cli.command import at_terminal, begun, composed, end, happens, heard, left_behind
 from tests.support.composition import probe, shell
 from tests.support.mesh import Mesh
-from tests.support.probe import Action
+from tests.support.script import Action
 from tests.support.terminal import Terminal
 
 PROMISE = 5

@@ -11,7 +11,7 @@ from contract.errors import MeshError
 from tests.cli.command import begun, composed, heard
 from tests.support.composition import probe
 from tests.support.mesh import Mesh
-from tests.support.probe import Action
+from tests.support.script import Action
 
 
 async def test_tools_are_listed_for_programs_as_they_are_declared(mesh: Mesh) -> None:

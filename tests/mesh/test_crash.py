@@ -12,8 +12,8 @@ import pytest
 from tests.support.caller import failure
 from tests.support.composition import probe
 from tests.support.mesh import Mesh, running
-from tests.support.probe import Action
 from tests.support.process import Process
+from tests.support.script import Action
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 from tests.support.caller import failure
 from tests.support.composition import Entry, probe, shell
 from tests.support.mesh import Mesh
-from tests.support.probe import Action
+from tests.support.script import Action
 
 PLUGIN = {"protocol": "wuu-plugin-v1"}
 

@@ -49,7 +49,7 @@ serve(Hostile())
 """A module that declares what its first argument is, in hex, and misbehaves as the others say."""
 
 CLOSES_ITS_OUTPUT = """
-import json, os, sys, time
+import json, os, signal, sys
 service = {"name": "plugin.closes", "version": "1.0.0",
            "methods": [{"name": "do", "input_schema": "a.b", "output_schema": "a.b"}]}
 declared = {"protocol_version": 3, "lifecycle_version": 2, "provided_services": [service]}
@@ -57,7 +57,7 @@ for line in sys.stdin:
     frame = json.loads(line)
     if frame["method"] == "service.invoke":
         os.close(1)
-        time.sleep(600)
+        signal.pause()
     result = declared if frame["method"] == "initialize" else None
     os.write(1, json.dumps({"id": frame["id"], "result": result}).encode() + b"\\n")
 """

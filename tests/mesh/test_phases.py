@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.composition import probe
 from tests.support.mesh import Mesh, running
-from tests.support.probe import Action, NestedCall
+from tests.support.script import Action, NestedCall
 
 
 def calling(service: str, method: str, then: tuple[str, str] | None = None) -> Action:

@@ -13,8 +13,8 @@ import pytest
 from tests.support.caller import failure
 from tests.support.composition import probe, shell
 from tests.support.mesh import Mesh
-from tests.support.probe import Action
 from tests.support.process import PATIENCE, Process
+from tests.support.script import Action
 
 PROMISE = 5
 """Seconds within which a mesh has stopped."""

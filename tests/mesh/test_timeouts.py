@@ -9,7 +9,7 @@ import pytest
 from tests.support.caller import failure
 from tests.support.composition import probe
 from tests.support.mesh import Mesh, running
-from tests.support.probe import Action
+from tests.support.script import Action
 
 HANG = Action(hang=True)
 

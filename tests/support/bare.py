@@ -12,11 +12,11 @@ from typing import Any
 import grpc
 import msgspec
 from google.rpc import error_details_pb2, status_pb2
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from contract.errors import DETAILS_KEY
 from contract.handshake import Handshake, read_handshake
-from provider_kit.program import lifeline, start
+from provider_kit.program import start
+from tests.support.serving import serve
 from wuu.mesh.v1.declaration_pb2 import Declaration, MethodDescriptor, ServiceDescriptor, Shape
 from wuu.mesh.v1.lifecycle_pb2 import InitializeResponse
 
@@ -112,39 +112,12 @@ async def initialize(_: bytes, __: Context) -> bytes:
     ).SerializeToString()
 
 
-async def agree(_: bytes, __: Context) -> bytes:
-    """Every other step of the lifecycle."""
-    return b""
-
-
 async def _run(handshake: Handshake) -> None:
-    # Without a limit of its own: the router is what keeps messages in bounds.
-    unlimited = (("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1))
-    server = grpc.aio.server(options=unlimited)
-    steps = dict.fromkeys(("Prepare", "Activate", "ServiceChanged", "Shutdown"), agree)
-    server.add_generic_rpc_handlers(
-        (
-            grpc.method_handlers_generic_handler(
-                "wuu.mesh.v1.Lifecycle",
-                {
-                    step: grpc.unary_unary_rpc_method_handler(serve)
-                    for step, serve in (steps | {"Initialize": initialize}).items()
-                },
-            ),
-            grpc.method_handlers_generic_handler(
-                WIRE,
-                {rpc: grpc.unary_unary_rpc_method_handler(serve) for rpc, serve in _UNARY.items()}
-                | {rpc: grpc.unary_stream_rpc_method_handler(serve) for rpc, (serve, _) in _STREAMS.items()},
-            ),
-        )
-    )
-    healthy = health.aio.HealthServicer()
-    health_pb2_grpc.add_HealthServicer_to_server(healthy, server)
-    server.add_insecure_port(f"unix:{handshake.listen}")
-    await server.start()
-    await healthy.set("", health_pb2.HealthCheckResponse.SERVING)
-    await lifeline()
-    await server.stop(0.2)
+    unary: dict[str, Any] = {rpc: grpc.unary_unary_rpc_method_handler(takes) for rpc, takes in _UNARY.items()}
+    streams: dict[str, Any] = {
+        rpc: grpc.unary_stream_rpc_method_handler(takes) for rpc, (takes, _) in _STREAMS.items()
+    }
+    await serve(handshake, initialize, {WIRE: {**unary, **streams}})
 
 
 if __name__ == "__main__":

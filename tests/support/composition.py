@@ -12,7 +12,7 @@ import msgspec
 
 from tests.support import bare as bare_provider
 from tests.support import probe as probe_provider
-from tests.support.probe import Action, Config, StepName
+from tests.support.script import Action, Config, StepName
 
 RECORD = "record"
 """The file beside the composition in which probes record their steps."""
@@ -54,7 +54,7 @@ def probe(
     timeout: float | None = None,
     max_in_flight: int | None = None,
 ) -> Entry:
-    """A probe: see `tests.support.probe.Config`. It prints `rubbish` on standard output before it starts."""
+    """A probe: see `tests.support.script.Config`. It prints `rubbish` on standard output before it starts."""
     config = Config(
         provides=tuple(provides),
         requires=tuple(requires),
