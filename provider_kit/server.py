@@ -17,6 +17,7 @@ from contract.context import CONTEXT_KEY, ROUTER, CallContext, verify
 from contract.declaration import describe
 from contract.errors import CONTRACT, MeshError, of_provider, to_status
 from contract.handshake import Handshake
+from contract.listener import Listener
 from contract.transport import SERVER_OPTIONS
 from provider_kit.call import Call
 from provider_kit.mesh import Mesh
@@ -75,20 +76,13 @@ class InstanceServer:
         self.handshake = handshake
         self.mesh = Mesh.connect(handshake)
         served.mesh = self.mesh
-        self._server = grpc.aio.server(options=SERVER_OPTIONS)
         self._handlers = _Handlers(handshake, served, self.mesh)
-        self._server.add_generic_rpc_handlers((self._handlers,))
         self._health = health.aio.HealthServicer()
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        self._listener = Listener(Path(handshake.listen), self._server)
 
     async def start(self) -> None:
         """Listens, and reports SERVING. Raises OSError when it cannot listen."""
-        Path(self.handshake.listen).unlink(missing_ok=True)
-        try:
-            self._server.add_insecure_port(f"unix:{self.handshake.listen}")
-        except RuntimeError as refused:
-            raise OSError(f"cannot listen on {self.handshake.listen}: {refused}") from None
-        await self._server.start()
+        await self._listener.start()
         await self._health.set("", health_pb2.HealthCheckResponse.SERVING)
 
     async def shut_down(self) -> None:
@@ -102,8 +96,14 @@ class InstanceServer:
     async def stop(self, grace: float = 0.5) -> None:
         """Takes no more calls, and ends those in flight after `grace` seconds."""
         await self._health.enter_graceful_shutdown()
-        await self._server.stop(grace)
+        await self._listener.stop(grace)
         await self.mesh.close()
+
+    def _server(self) -> grpc.aio.Server:
+        server = grpc.aio.server(options=SERVER_OPTIONS)
+        server.add_generic_rpc_handlers((self._handlers,))
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        return server
 
 
 class _Handlers(grpc.GenericRpcHandler):

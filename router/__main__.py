@@ -21,8 +21,9 @@ import uvloop
 from contract.errors import MeshError
 from contract.log import log_to_stderr
 from router.composition.rejected import Rejected
-from router.home import Home, Running
+from router.home import Hold, Home, Running
 from router.instances.log import begin, log_of
+from router.instances.orphans import adopt_orphans, end_orphans
 from router.mesh import Mesh
 from router.names import ROUTER_LOG
 from router.reading import read
@@ -66,8 +67,9 @@ def main() -> int:
 
 def _run(root: Path, composition: Path | None, *, attached: bool) -> int:
     home = Home.at(root)
-    lock = home.open()
+    hold = home.open()
     try:
+        adopt_orphans()
         document, discovery = read(composition, home)
         log = log_of(home.logs, ROUTER_LOG, str(os.getpid()))
         begin(log)
@@ -76,14 +78,14 @@ def _run(root: Path, composition: Path | None, *, attached: bool) -> int:
         log_to_stderr()
         mesh = Mesh(home, document, discovery, composition)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(mesh, attached=attached))
+            runner.run(_serve(mesh, hold, attached=attached))
         return 0
     finally:
-        home.close()
-        lock.release()
+        end_orphans()
+        hold.close()
 
 
-async def _serve(mesh: Mesh, *, attached: bool) -> None:
+async def _serve(mesh: Mesh, hold: Hold, *, attached: bool) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, mesh.stop_requested.set)
@@ -95,7 +97,7 @@ async def _serve(mesh: Mesh, *, attached: bool) -> None:
 
     if attached:
         loop.add_reader(0, parent)
-    await mesh.run(_announce)
+    await mesh.run(hold, _announce)
 
 
 def _announce(running: Running) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import shutil
@@ -20,6 +21,9 @@ from contract.errors import MeshError
 
 SOCKET_PATH_LIMIT = 107
 """Bytes that the path of a Unix socket may have on Linux."""
+
+LOOK = 0.5
+"""Seconds between looks at whether the home is still there."""
 
 _CREDENTIALS = struct.Struct("iII")
 """`struct ucred` of unix(7): pid, uid, gid."""
@@ -81,7 +85,7 @@ class Home:
         """Makes the home. Documents, logs and the journal are nobody else's to read."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def open(self) -> filelock.BaseFileLock:
+    def open(self) -> Hold:
         """Makes the directories and takes the home for this process.
 
         Raises `service_unavailable` naming the process that holds it. Sockets and pid files that a dead
@@ -96,12 +100,12 @@ class Home:
             raise self._held(f"process {holder.pid}" if holder else "another process") from None
         try:
             self._open_sockets()
+            self.announcement.unlink(missing_ok=True)
+            self.logs.mkdir(exist_ok=True)
         except BaseException:
             lock.release()
             raise
-        self._pid_file.unlink(missing_ok=True)
-        self.logs.mkdir(exist_ok=True)
-        return lock
+        return Hold(self, lock)
 
     def _open_sockets(self) -> None:
         for directory in (self.sockets.parent, self.sockets):
@@ -132,30 +136,60 @@ class Home:
             remedy=f"Stop it with {stop}, or use another home with --home DIR.",
         )
 
-    def announce(self, running: Running) -> None:
-        """Writes `mesh.json`, so that commands find this mesh."""
-        written = self.root / "mesh.json.new"
-        written.write_bytes(msgspec.json.encode(running))
-        written.replace(self._pid_file)
-
-    def close(self) -> None:
-        """Removes what `announce` and the sockets left."""
-        self._pid_file.unlink(missing_ok=True)
-        if not self.sockets.is_dir():
-            return  # The system empties a runtime directory when its user has logged out.
-        _empty(self.sockets)
-        self.sockets.rmdir()
-
     def running(self) -> Running | None:
         """What `mesh.json` says; None where no mesh has announced itself."""
         try:
-            return msgspec.json.decode(self._pid_file.read_bytes(), type=Running)
+            return msgspec.json.decode(self.announcement.read_bytes(), type=Running)
         except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
             return None
 
     @property
-    def _pid_file(self) -> Path:
+    def announcement(self) -> Path:
+        """Where a mesh that runs says how to reach it."""
         return self.root / "mesh.json"
+
+
+class Hold:
+    """A home in the hands of this process, until it is closed."""
+
+    def __init__(self, home: Home, lock: filelock.BaseFileLock) -> None:
+        self.home = home
+        self._lock = lock
+        self._taken = _identity(Path(lock.lock_file))
+
+    def announce(self, running: Running) -> None:
+        """Writes `mesh.json`, so that commands find this mesh."""
+        written = self.home.root / "mesh.json.new"
+        written.write_bytes(msgspec.json.encode(running))
+        written.replace(self.home.announcement)
+
+    async def lost(self) -> None:
+        """Returns once the home was removed under this process; another may be in its place."""
+        while not self._is_lost:  # noqa: ASYNC110 (a directory does not say when it goes)
+            await asyncio.sleep(LOOK)
+
+    def close(self) -> None:
+        """Lets go of the home, without what `announce` and the sockets left in it."""
+        if not self._is_lost:
+            self.home.announcement.unlink(missing_ok=True)
+            if self.home.sockets.is_dir():  # The system empties a runtime directory as its user logs out.
+                _empty(self.home.sockets)
+                self.home.sockets.rmdir()
+        self._lock.release()
+
+    @property
+    def _is_lost(self) -> bool:
+        # The file that is locked is open, so that no other can have its inode.
+        return _identity(Path(self._lock.lock_file)) != self._taken
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Device and inode; None where there is no such file."""
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found.st_dev, found.st_ino
 
 
 def listener(path: str | Path) -> int | None:

@@ -9,12 +9,12 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import grpc
-
 from contract.errors import MeshError
+from contract.listener import Listener
 from router.admission.admission import Admission
 from router.composition.document import Document
 from router.composition.graph import Graph
@@ -25,7 +25,7 @@ from router.generations.candidate import Candidate
 from router.generations.generation import Generation
 from router.generations.journal import Journal
 from router.generations.shapes import Shapes
-from router.home import Home, Running
+from router.home import Hold, Home, Running
 from router.instances import lifecycle
 from router.instances.children import Children
 from router.instances.instance import Instance
@@ -33,7 +33,7 @@ from router.instances.start import Starter
 from router.packages.discovery import Discovery
 from router.relay.relay import Relay
 from router.relay.reports import Reports
-from router.relay.server import Calls, listen
+from router.relay.server import Calls, server
 from wuu.mesh.v1 import control_pb2_grpc
 from wuu.mesh.v1.lifecycle_pb2 import ServiceChangedRequest
 
@@ -44,6 +44,11 @@ EXIT_WAIT = 0.5
 
 ENDED = ("stopping", "stopped", "blocked")
 """States in which the end of a process is no crash."""
+
+AGAIN = "Start it again with `wuu-mesh up`."
+
+CLOSE_GRACE = 0.2
+"""Seconds that calls in flight have when a socket of the router closes."""
 
 STOP_TIMEOUT = 3.0
 """Seconds that the stop of every module may take in all; `down` promises five for everything."""
@@ -68,29 +73,53 @@ class Mesh:
     _shapes: Shapes = field(default_factory=Shapes)
     _children: Children | None = None
     _background: set[asyncio.Task[None]] = field(default_factory=set)
+    _listeners: tuple[Listener, Listener] = field(init=False)
+    """The router's two sockets: for instances, and for the operator."""
 
-    async def run(self, announced: Callable[[Running], None]) -> None:
-        """Runs until `stop_requested`, or the guardian is lost. The home must be open.
+    def __post_init__(self) -> None:
+        admission = self.admission
+        instances = partial(
+            server,
+            Reports(admission, self._report_failure),
+            Calls(Relay(admission, admission.admit), self._shapes),
+        )
+        operator = partial(
+            server,
+            Calls(Relay(admission, admission.admit_operator), self._shapes),
+            register=partial(control_pb2_grpc.add_ControlServicer_to_server, ControlService(self)),
+        )
+        sockets = self.home.sockets
+        self._listeners = (Listener(sockets / "router", instances), Listener(sockets / "control", operator))
 
-        `announced` is called once the control socket answers. Raises `Rejected` when the document is.
+    async def run(self, hold: Hold, announced: Callable[[Running], None]) -> None:
+        """Runs until `stop_requested`, in a home that is open.
+
+        `announced` is called once the control socket answers. Raises `Rejected` when the document is, and
+        `host_error`, once everything is stopped, where the guardian or the home was lost.
         """
         async with self._begun() as candidate:
             running = Running(os.getpid(), str(self.home.sockets / "control"))
-            self.home.announce(running)
+            hold.announce(running)
             announced(running)
             building = asyncio.create_task(candidate.build())
-            stop = asyncio.create_task(self.stop_requested.wait())
-            lost = asyncio.create_task(candidate.starter.children.lost.wait())
-            await asyncio.wait((building, stop, lost), return_when=asyncio.FIRST_COMPLETED)
+            ends = (
+                asyncio.create_task(self.stop_requested.wait()),
+                asyncio.create_task(candidate.starter.children.lost.wait()),
+                asyncio.create_task(hold.lost()),
+            )
+            await asyncio.wait((building, *ends), return_when=asyncio.FIRST_COMPLETED)
             if not building.done():
                 # What it is about to start must be known before everything is stopped.
                 building.cancel()
                 await asyncio.wait((building,))
             if not building.cancelled():
                 building.result()
-            await asyncio.wait((stop, lost), return_when=asyncio.FIRST_COMPLETED)
-            if lost.done():
-                self.events.emit("mesh", "", "failed", "the guardian is gone; nothing can be kept running")
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            if not self.stop_requested.is_set():
+                what = "the guardian" if candidate.starter.children.lost.is_set() else "the home"
+                lost = MeshError("host_error", f"{what} is gone; nothing can be kept running", remedy=AGAIN)
+                self.events.emit("mesh", "", "failed", lost.message, lost.code)
+                raise lost
 
     async def declare(self) -> Graph:
         """Initializes every module, which only declares, and stops. Raises `Rejected`."""
@@ -104,8 +133,9 @@ class Mesh:
             children = self._children = await Children.guard()
             ends.push_async_callback(children.release)
             journal = ends.enter_context(closing(Journal(self.journal or self.home.journal)))
-            servers = await self._listen()
-            ends.push_async_callback(self._close, servers)
+            for listener in self._listeners:
+                await listener.start()
+                ends.push_async_callback(listener.stop, CLOSE_GRACE)
             candidate = Candidate(
                 document=self.document,
                 discovery=self.discovery,
@@ -150,22 +180,6 @@ class Mesh:
         if instance is not None:
             return instance.state, "", ""
         return "starting" if enabled else "disabled", "", ""
-
-    async def _listen(self) -> list[grpc.aio.Server]:
-        admission = self.admission
-        instances = await listen(
-            self.home.sockets / "router",
-            Reports(admission, self._report_failure),
-            Calls(Relay(admission, admission.admit), self._shapes),
-        )
-        control = await listen(
-            self.home.sockets / "control",
-            Calls(Relay(admission, admission.admit_operator), self._shapes),
-            register=lambda server: control_pb2_grpc.add_ControlServicer_to_server(
-                ControlService(self), server
-            ),
-        )
-        return [instances, control]
 
     # --- crashes ---
 
@@ -253,13 +267,12 @@ class Mesh:
 
     # --- the end ---
 
-    async def _close(self, servers: list[grpc.aio.Server]) -> None:
-        await asyncio.gather(*(server.stop(0.2) for server in servers))
-
     async def _stop(self, candidate: Candidate) -> None:
         """Consumers before their providers, all within `STOP_TIMEOUT`."""
         self.events.emit("mesh", "", "stopping")
         self.admission.closed = True
+        # Without it nothing ends in its order, and everything is ended at once.
+        await candidate.starter.children.answers()
         # It may be on its way, and what is activated of it has the same order.
         generation, starter = candidate.generation, candidate.starter
         if generation is not None:

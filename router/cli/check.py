@@ -121,13 +121,12 @@ def _asked(home: Home, document: Document, discovery: Discovery) -> Graph:
         tempfile.TemporaryDirectory(prefix="wuu-mesh-check-") as root,
     ):
         apart = Home.at(Path(root))
-        lock = apart.open()
+        hold = apart.open()
         try:
             mesh = Mesh(apart, document, discovery, None, journal=home.journal)
             return asyncio.run(_declared(mesh.declare))
         finally:
-            apart.close()
-            lock.release()
+            hold.close()
 
 
 async def _declared(declare: Callable[[], Awaitable[Graph]]) -> Graph:

@@ -66,6 +66,15 @@ class Spawn:
     attach: Any = None
 
 
+SPAWN_TIMEOUT = 10.0
+"""Seconds that the guardian has to start a child."""
+
+PING_TIMEOUT = 1.5
+"""Seconds that the guardian has to say that it is still there; a bridge may hold it for one."""
+
+RELEASE_TIMEOUT = 2.0
+"""Seconds that the guardian has to end what is left, and itself."""
+
 KILL_WAIT = 1.0
 """Seconds that the system has to end a process that was killed."""
 
@@ -83,6 +92,7 @@ class Children:
     _starting: dict[str, asyncio.Future[Child]] = field(default_factory=dict)
     lost: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the guardian is gone: nothing can be started or collected any more."""
+    _pong: asyncio.Event = field(default_factory=asyncio.Event)
     _listening: asyncio.Task[None] | None = None
 
     @classmethod
@@ -103,7 +113,10 @@ class Children:
         return children
 
     async def spawn(self, spawn: Spawn) -> Child:
-        """Starts a child; OSError says why it could not be started."""
+        """Starts a child; OSError says why it could not be started.
+
+        A guardian that takes longer than `SPAWN_TIMEOUT` is lost.
+        """
         if self.lost.is_set():
             raise OSError("the guardian is gone")
         started: asyncio.Future[Child] = asyncio.get_running_loop().create_future()
@@ -120,7 +133,23 @@ class Children:
             host=spawn.host,
             attach=msgspec.to_builtins(spawn.attach),
         )
-        return await started
+        try:
+            async with asyncio.timeout(SPAWN_TIMEOUT):
+                return await started
+        except TimeoutError:
+            self._drop()
+            raise OSError(f"the guardian did not answer within {SPAWN_TIMEOUT:g} s") from None
+
+    async def answers(self) -> bool:
+        """Whether the guardian does what it is asked; one that is stopped or hangs is lost."""
+        self._pong.clear()
+        self._tell(op="ping")
+        try:
+            async with asyncio.timeout(PING_TIMEOUT):
+                await self._pong.wait()
+        except TimeoutError:
+            self._drop()
+        return not self.lost.is_set()
 
     def close(self, child: Child) -> None:
         """Ends the child's standard input: its lifeline."""
@@ -149,7 +178,18 @@ class Children:
         self._writer.close()
         if self._listening is not None:
             self._listening.cancel()
-        await asyncio.to_thread(self._process.wait)
+        try:
+            await asyncio.to_thread(self._process.wait, RELEASE_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self._drop()
+            await asyncio.to_thread(self._process.wait)
+
+    def _drop(self) -> None:
+        """Ends a guardian that does not do its work, and everything that it guards."""
+        log.error("the guardian does not answer and is killed", extra={"pid": self._process.pid})
+        self._process.kill()
+        if not self.lost.is_set():
+            self._lose()
 
     def _tell(self, **message: Any) -> None:
         if not self.lost.is_set():
@@ -162,14 +202,17 @@ class Children:
             pass  # A guardian that was killed with requests unread resets the connection.
         except (ValueError, KeyError, msgspec.MsgspecError):
             log.exception("what the guardian said cannot be read")
-        self._lose()
+        if not self.lost.is_set():
+            self._lose()
 
     async def _hear(self) -> None:
         loop = asyncio.get_running_loop()
         while line := await self._reader.readline():
             message = msgspec.json.decode(line)
-            name = message["child"]
+            name = message.get("child", "")
             match message["op"]:
+                case "pong":
+                    self._pong.set()
                 case "spawned":
                     child = Child(name, message["pid"], loop.create_future())
                     self._children[name] = child
@@ -189,11 +232,13 @@ class Children:
 
     def _lose(self) -> None:
         self.lost.set()
+        self._pong.set()
         for started in self._starting.values():
-            if not started.cancelled():
+            if not started.done():
                 started.set_exception(OSError("the guardian is gone"))
         # Their lifelines ended with the guardian, and nobody collects them but the system.
         for child in self._children.values():
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(child.pid, signal.SIGKILL)
             child.exited.set_result(Exit(None, signal.SIGKILL))
+        self._children.clear()

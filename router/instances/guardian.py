@@ -8,6 +8,8 @@ The router starts it with one end of a socket pair as standard input and speaks 
     → {"op": "close", "child"}            the lifeline: the child's standard input ends
     → {"op": "kill", "child", "signal"}   to the process group
     ← {"op": "exited", "child", "status", "signal"}
+    → {"op": "ping"}                      is it still there?
+    ← {"op": "pong"}
 
 Roles: an `instance` reads `line` (the handshake) and keeps its lifeline; a `host` is an instance that gets a
 SOCK_SEQPACKET socket beside; a `plugin` has both its pipes handed to a host with `attach` (see
@@ -171,6 +173,10 @@ class Guardian:
                 socket.send_fds(self.attachments[host], [json.dumps(message).encode()], descriptors)
             except (OSError, KeyError):
                 self.signal_group(process.pid, signal.SIGKILL)
+
+    def ping(self) -> None:
+        """Says that it is still there."""
+        self.tell(op="pong")
 
     def close(self, child: str) -> None:
         """Ends a child's standard input."""

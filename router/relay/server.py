@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import grpc
@@ -43,23 +41,11 @@ class Calls(grpc.GenericRpcHandler):
         return handler
 
 
-async def listen(
-    path: Path,
-    *handlers: grpc.GenericRpcHandler,
-    register: Callable[[grpc.aio.Server], object] = lambda _: None,
+def server(
+    *handlers: grpc.GenericRpcHandler, register: Callable[[grpc.aio.Server], object] = lambda _: None
 ) -> grpc.aio.Server:
-    """A server on a Unix socket that only this user can open.
-
-    `handlers` are asked in their order, after what `register` adds. Raises OSError when it cannot listen.
-    """
-    server = grpc.aio.server(options=_OPTIONS)
-    register(server)
-    server.add_generic_rpc_handlers(handlers)
-    before = os.umask(0o177)
-    try:
-        if not server.add_insecure_port(f"unix:{path}"):
-            raise OSError(f"cannot listen on {path}")
-    finally:
-        os.umask(before)
-    await server.start()
-    return server
+    """A server for a socket of the router; `handlers` are asked in order, after what `register` adds."""
+    made = grpc.aio.server(options=_OPTIONS)
+    register(made)
+    made.add_generic_rpc_handlers(handlers)
+    return made

@@ -96,3 +96,18 @@ async def test_a_lost_guardian_ends_everything_that_it_guarded(tmp_path: Path) -
     with pytest.raises(OSError, match="the guardian is gone"):
         await children.spawn(spawn(tmp_path, "late", "/bin/cat"))
     await children.release()
+
+
+async def test_a_guardian_that_does_not_start_what_it_is_asked_for_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("router.instances.children.SPAWN_TIMEOUT", 0.2)
+    children = await Children.guard()
+    child = await children.spawn(spawn(tmp_path, "sleep", "/bin/sleep", "600"))
+    process = Process(child.pid)
+    os.kill(guardian_of(child), signal.SIGSTOP)
+    with pytest.raises(OSError, match="did not answer"):
+        await children.spawn(spawn(tmp_path, "late", "/bin/cat"))
+    assert process.ends()
+    assert children.lost.is_set()
+    await children.release()

@@ -23,7 +23,14 @@ from tests.support.caller import Caller
 from tests.support.composition import RECORD, Entry, write
 from tests.support.process import PATIENCE, Process, is_alive
 from tests.support.terminal import Terminal
-from wuu.mesh.v1.control_pb2 import GetStatusRequest, GetStatusResponse, StopRequest
+from wuu.mesh.v1.control_pb2 import (
+    Event,
+    GetStatusRequest,
+    GetStatusResponse,
+    ListEventsRequest,
+    ListEventsResponse,
+    StopRequest,
+)
 
 WUU_MESH = str(Path(sys.executable).with_name("wuu-mesh"))
 
@@ -122,6 +129,18 @@ class Mesh:
             while not status.router.pid or status.router.executions:
                 answer = await self.operator.unary("/wuu.mesh.v1.Control/GetStatus", request, ())
                 status.ParseFromString(answer.message)
+
+    async def happens(self, kind: str, subject: str, state: str) -> Event:
+        """The first event of the mesh that says so, be it past or to come."""
+        answer = ListEventsResponse()
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                request = ListEventsRequest(cursor=answer.cursor, wait_ms=1000).SerializeToString()
+                page = await self.operator.unary("/wuu.mesh.v1.Control/ListEvents", request, ())
+                answer.ParseFromString(page.message)
+                for event in answer.events:
+                    if (event.kind, event.subject, event.state) == (kind, subject, state):
+                        return event
 
     def module(self, module: str) -> dict[str, Any]:
         """What status says about one module."""
