@@ -8,7 +8,10 @@ from collections import deque
 from collections.abc import Callable
 
 ROOM = 64 * 1024 * 1024
-"""Bytes that may wait before nothing new is begun. One more line may then stand in it whole."""
+"""Bytes that may wait before nothing new is begun."""
+
+HELD = 2 * ROOM
+"""Bytes that may wait in all: what was begun while there was room may end all at once."""
 
 
 class Outbox:
@@ -30,6 +33,10 @@ class Outbox:
     def full(self) -> bool:
         """Whether the plugin is so far behind that nothing new is to be begun."""
         return not self._room.is_set()
+
+    def takes(self, line: bytes) -> bool:
+        """Whether there is room to hold a line, however late it is read."""
+        return self._size + len(line) <= HELD
 
     async def room(self) -> None:
         """Returns once the outbox is not full."""

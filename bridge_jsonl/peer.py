@@ -16,7 +16,7 @@ from msgspec import UNSET, Raw
 from bridge_jsonl import frames
 from bridge_jsonl.diagnostics import STRAY_BYTES, STRAY_LINES, Diagnostics
 from bridge_jsonl.frames import LINE_LIMIT, Answer, Fault, Line, LineTooLong, Request, Splitter, Stray
-from bridge_jsonl.outbox import Outbox
+from bridge_jsonl.outbox import HELD, Outbox
 from contract.errors import CONTRACT, MeshError
 from provider_kit.server import Gone
 
@@ -249,6 +249,10 @@ class Peer:
             line = frames.result(request.id, await self._serve(request))
             if len(line) > LINE_LIMIT + 1:
                 line = frames.error(request.id, "limit_exceeded", f"the result makes {len(line)} bytes")
+            elif not self._outbox.takes(line):
+                # All that was begun while there was room may be answered at once.
+                dropped = f"the call was made; its result was dropped, since {HELD} bytes wait to be read"
+                line = frames.error(request.id, "limit_exceeded", dropped)
         except MeshError as refused:
             line = frames.error(request.id, refused.code, refused.message)
         except asyncio.CancelledError:

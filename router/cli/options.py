@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from router.cli import given
+from router.limits import MAX_TIMEOUT
 
 
 def _directory(named: str) -> Path:
@@ -73,6 +74,7 @@ TimeoutOption = Annotated[
         "--timeout",
         metavar="SECONDS",
         min=0.001,
+        max=MAX_TIMEOUT,
         help="Give up after so long: the call is cancelled, with all that it called. No bound by default.",
         show_default=False,
     ),

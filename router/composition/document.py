@@ -6,7 +6,6 @@ Source: *Vocabulary* and *Resolution* of the design; 产品 profile 与渲染器
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
@@ -15,12 +14,10 @@ from router.composition.bundle import PROFILES
 from router.composition.nearest import nearest
 from router.composition.position import Located, Malformed, locate, step
 from router.composition.rejected import Problem, Rejected
+from router.limits import MAX_TIMEOUT
 
 VERSION = 4
 """The version of the document's form that is read here."""
-
-MAX_TIMEOUT = sys.float_info.max
-"""Seconds; a number can be written that no float holds."""
 
 DEFAULT_PROFILE = "headless"
 """The profile of a document that names none."""
@@ -158,7 +155,9 @@ class _Reader:
     def timeout(self, value: object, pointer: str) -> float:
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= MAX_TIMEOUT:
             return float(value)
-        self.note(pointer, f"must be seconds, greater than 0, not {_shown(value)}")
+        self.note(
+            pointer, f"must be seconds, greater than 0 and at most {MAX_TIMEOUT:.0f}, not {_shown(value)}"
+        )
         return 0.0
 
     def services(self, value: object) -> tuple[Selection, ...]:

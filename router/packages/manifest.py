@@ -6,7 +6,6 @@ Source: *Plugin authoring reference*, the package root. What the reference defin
 
 from __future__ import annotations
 
-import math
 import posixpath
 import re
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ import semver
 
 from contract.context import OPERATOR, ROUTER
 from router.composition.position import Located, Malformed, locate
+from router.limits import MAX_TIMEOUT
 from router.names import BRIDGE, ROUTER_LOG
 
 MANIFEST = "plugin.json"
@@ -44,7 +44,7 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     """A bare name, looked up when the process is started; a path within the package; or an absolute path."""
     args: tuple[str, ...] = ()
     """What follows the command."""
-    timeout: Annotated[float, msgspec.Meta(gt=0)] = 30.0
+    timeout: Annotated[float, msgspec.Meta(gt=0, le=MAX_TIMEOUT)] = 30.0
     """Seconds that bound every step (start, initialize, prepare, activate, service-changed), where the
     composition says nothing else."""
     env: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ _REMEDIES = {
     "/runtime/protocol": 'write "wuu-plugin-v1" for JSON lines or "wuu-mesh-grpc-v1" for gRPC',
     "/runtime/command": "write a name on PATH, or a path within the package",
     "/runtime/args": "write an array of strings",
-    "/runtime/timeout": "write seconds, greater than 0, or leave it out",
+    "/runtime/timeout": "write seconds, greater than 0 and at most 86400, or leave it out",
     "/runtime/env": "write an array of names of environment variables",
     "/runtime/max_in_flight": "write an integer of at least 1, or leave it out",
 }
@@ -159,8 +159,6 @@ def _broken_rules(located: Located, manifest: Manifest) -> Iterator[tuple[str, s
     for index, name in enumerate(runtime.env):
         if not ENVIRONMENT_NAME.fullmatch(name):
             yield f"/runtime/env/{index}", f"'{name}' is not the name of an environment variable"
-    if not math.isfinite(runtime.timeout):
-        yield "/runtime/timeout", "is too large"
 
 
 def _place(message: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ import pytest_asyncio
 
 from bridge_jsonl.diagnostics import Diagnostics
 from bridge_jsonl.frames import Request
-from bridge_jsonl.outbox import ROOM
+from bridge_jsonl.outbox import HELD, ROOM
 from bridge_jsonl.peer import OPEN_REQUESTS, Peer
 from contract.errors import MeshError
 from provider_kit.mesh import Mesh
@@ -235,6 +235,30 @@ async def test_what_breaks_while_serving_is_answered(process: Process) -> None:
     process.write({"id": "own-1", "method": "m"})
     answer = await process.read()
     assert answer == {"id": "own-1", "error": {"code": "host_error", "message": "ZeroDivisionError: m"}}
+
+
+async def test_what_waits_for_a_plugin_that_does_not_read_is_bounded(process: Process) -> None:
+    result = b'"' + b"x" * (ROOM // 4 - 100) + b'"'
+    calls, held = 12, HELD // (ROOM // 4)
+
+    async def large(request: Request) -> bytes:
+        process.served.append(request)
+        await process.go.wait()
+        return result
+
+    process.peer._serve = large
+    process.write(*({"id": f"own-{number}", "method": "m"} for number in range(calls)))
+    while len(process.served) < calls:
+        await turn()
+    process.go.set()
+    while process.peer._serving:
+        await turn()
+    assert process.peer._outbox._size <= HELD
+    answers = [await process.read() for _ in range(calls)]
+    dropped = [answer["error"] for answer in answers if "error" in answer]
+    assert len(dropped) == calls - held
+    assert {error["code"] for error in dropped} == {"limit_exceeded"}
+    assert "the call was made" in dropped[0]["message"]
 
 
 async def test_an_answer_past_64_mib_becomes_an_error(process: Process) -> None:

@@ -42,6 +42,7 @@ async def test_a_call_is_given_up_after_its_timeout_and_cancelled(mesh: Mesh) ->
 
 async def test_a_timeout_is_a_time(mesh: Mesh) -> None:
     assert mesh.cli("call", "probe.notes@1", "echo", "--timeout", "0").returncode == 2
+    assert mesh.cli("call", "probe.notes@1", "echo", "--timeout", "1e12").returncode == 2
 
 
 async def test_a_terminal_gets_a_layout(mesh: Mesh) -> None:

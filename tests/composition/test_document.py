@@ -153,14 +153,21 @@ def test_a_profile_is_one_that_is_known() -> None:
         ({"modules": {"a": 1}}, "/modules/a: must be true, false or an object, not 1"),
         ({"modules": {"a": {"enabled": 1}}}, "/modules/a/enabled: must be true or false, not 1"),
         ({"modules": {"a": {"config": [1]}}}, "/modules/a/config: must be an object, not [1]"),
-        ({"modules": {"a": {"timeout": 0}}}, "/modules/a/timeout: must be seconds, greater than 0, not 0"),
+        (
+            {"modules": {"a": {"timeout": 0}}},
+            "/modules/a/timeout: must be seconds, greater than 0 and at most 86400, not 0",
+        ),
         (
             {"modules": {"a": {"timeout": True}}},
-            "/modules/a/timeout: must be seconds, greater than 0, not true",
+            "/modules/a/timeout: must be seconds, greater than 0 and at most 86400, not true",
+        ),
+        (
+            {"modules": {"a": {"timeout": 86_401}}},
+            "/modules/a/timeout: must be seconds, greater than 0 and at most 86400, not 86401",
         ),
         (
             {"modules": {"a": {"timeout": 10**400}}},
-            f"/modules/a/timeout: must be seconds, greater than 0, not 1{'0' * 58}…",
+            f"/modules/a/timeout: must be seconds, greater than 0 and at most 86400, not 1{'0' * 58}…",
         ),
         ({"services": {}}, "/services: must be an array, not {}"),
         ({"services": ["x"]}, '/services/0: must be an object, not "x"'),
