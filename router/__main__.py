@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import errno
 import os
+import resource
 import signal
 import sqlite3
 import sys
@@ -27,11 +29,13 @@ from router.instances.orphans import adopt_orphans, end_orphans
 from router.mesh import Mesh
 from router.names import ROUTER_LOG
 from router.reading import read
+from router.unusable import remedy_of
 
 EXIT_FAILED = 1
 EXIT_BAD_FILE = 2
 
-_ANOTHER_HOME = "Move it out of the way, or use another home with --home DIR."
+FILES_AT_LEAST = 64
+"""Descriptors without which nothing runs: below, gRPC ends the process instead of saying so."""
 
 
 class Refusal(msgspec.Struct):
@@ -59,13 +63,21 @@ def main() -> int:
         return _refuse(Refusal("invalid_request", problems, "Correct the composition.", EXIT_BAD_FILE))
     except OSError as unusable:
         message = f"{unusable.filename or given.home}: {unusable.strerror or unusable}"
-        return _refuse(Refusal("host_error", message, _ANOTHER_HOME, EXIT_BAD_FILE))
+        return _refuse(Refusal("host_error", message, remedy_of(unusable), EXIT_BAD_FILE))
     except sqlite3.Error as unusable:
         journal = Home.at(given.home).journal
-        return _refuse(Refusal("host_error", f"{journal}: {unusable}", _ANOTHER_HOME, EXIT_BAD_FILE))
+        remedy = (
+            "Move it out of the way: it starts anew, without what this home remembers; or use another home."
+        )
+        return _refuse(Refusal("host_error", f"{journal}: {unusable}", remedy, EXIT_BAD_FILE))
 
 
 def _run(root: Path, composition: Path | None, *, attached: bool) -> int:
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= files < FILES_AT_LEAST:
+        raise OSError(
+            errno.EMFILE, f"{files} open files are allowed, and a mesh needs {FILES_AT_LEAST} or more"
+        )
     home = Home.at(root)
     hold = home.open()
     try:

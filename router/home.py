@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import os
 import shutil
@@ -10,6 +11,7 @@ import socket
 import stat
 import struct
 import tempfile
+import time
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,9 @@ SOCKET_PATH_LIMIT = 107
 
 LOOK = 0.5
 """Seconds between looks at whether the home is still there."""
+
+ACCEPT_WAIT = 2.0
+"""Seconds within which a listener takes a connection."""
 
 _CREDENTIALS = struct.Struct("iII")
 """`struct ucred` of unix(7): pid, uid, gid."""
@@ -46,12 +51,21 @@ class Home:
 
     @classmethod
     def at(cls, root: Path | None = None) -> Home:
-        """The home at `root`; by default `$WUU_MESH_HOME`, else `$XDG_STATE_HOME/wuu-mesh`."""
+        """The home at `root`; by default `$WUU_MESH_HOME`, else `$XDG_STATE_HOME/wuu-mesh`.
+
+        Raises OSError for a path that is not UTF-8.
+        """
         if root is None:
             named = os.environ.get("WUU_MESH_HOME")
             state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
             root = Path(named) if named else Path(state) / "wuu-mesh"
-        return cls(root.expanduser().absolute())
+        home = root.expanduser().absolute()
+        try:
+            str(home).encode()
+        except UnicodeEncodeError:
+            # Modules hear of it in messages, which have nothing else.
+            raise OSError(errno.EILSEQ, "a home has a path in UTF-8", os.fsencode(home)) from None
+        return cls(home)
 
     @property
     def sockets(self) -> Path:
@@ -198,10 +212,19 @@ def listener(path: str | Path) -> int | None:
     Raises OSError where that cannot be told.
     """
     with closing(socket.socket(socket.AF_UNIX)) as tried:
-        try:
-            tried.connect(str(path))
-        except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
-            return None
+        tried.setblocking(False)
+        deadline = time.monotonic() + ACCEPT_WAIT
+        while True:
+            try:
+                tried.connect(str(path))
+                break
+            except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
+                return None
+            except BlockingIOError:
+                # Its queue is full; who takes connections makes room at once.
+                if time.monotonic() > deadline:
+                    raise TimeoutError(errno.ETIMEDOUT, "its listener takes no connections", path) from None
+                time.sleep(0.01)
         credentials = tried.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     pid, _, _ = _CREDENTIALS.unpack(credentials)
     return int(pid)

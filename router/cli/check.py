@@ -34,8 +34,8 @@ from router.reading import problem_of
 
 def explain(root: Path | None, composition: Path | None, *, start: bool, json: bool) -> None:
     """Prints the graph of a composition."""
-    home = Home.at(root)
     with explained(), accepted(json=json):
+        home = Home.at(root)
         document, discovery = read_or_fail(composition, home)
         try:
             graph, unknown = (

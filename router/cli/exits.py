@@ -11,7 +11,9 @@ import typer
 
 from contract.errors import MeshError
 from router.cli.given import repeated
+from router.cli.terminal import printable
 from router.home import Home
+from router.unusable import remedy_of
 
 EXIT_ERROR = 1
 EXIT_USAGE = 2
@@ -41,27 +43,18 @@ def fail(code: int, message: str, remedy: str = "") -> NoReturn:
 
 def say(message: str, remedy: str = "") -> None:
     """Says something on standard error, and what to do about it."""
-    typer.echo(f"wuu-mesh: {repeated(message)}", err=True)
+    typer.echo(f"wuu-mesh: {repeated(printable(message))}", err=True)
     if remedy:
-        typer.echo(f"  → {repeated(remedy)}", err=True)
+        typer.echo(f"  → {repeated(printable(remedy))}", err=True)
 
 
 def refuse_file(unusable: OSError) -> NoReturn:
     """Ends the command because of a file or directory that it cannot use; nearly all are of the home."""
     where = f"{unusable.filename}: " if unusable.filename else ""
-    remedy = _FILE_REMEDIES.get(unusable.errno or 0, "Use another home with --home DIR.")
+    remedy = remedy_of(unusable)
     if unusable.errno == errno.ENOENT and not unusable.filename:
         where, remedy = "the current directory: ", "Go to one that exists."
     fail(EXIT_USAGE, f"{where}{unusable.strerror or unusable}", remedy)
-
-
-_FILE_REMEDIES = {
-    errno.EACCES: "Allow yourself to use it, or use another home with --home DIR.",
-    errno.EPERM: "Allow yourself to use it, or use another home with --home DIR.",
-    errno.ENOSPC: "Make room, or use another home with --home DIR.",
-    errno.EMFILE: "Raise the limit of open files (`ulimit -n`).",
-    errno.ENAMETOOLONG: "Use a shorter home with --home DIR.",
-}
 
 
 @contextmanager

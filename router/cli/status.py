@@ -12,7 +12,7 @@ from rich.text import Text
 from router.cli.answer import emit
 from router.cli.exits import explained
 from router.cli.session import Session
-from router.cli.terminal import console, print_table, styled, table
+from router.cli.terminal import console, print_table, printable, styled, table
 from wuu.mesh.v1 import control_pb2
 
 
@@ -122,7 +122,7 @@ def reasons(answer: control_pb2.GetStatusResponse) -> Iterator[str]:
 
 def reason(module: control_pb2.ModuleStatus) -> str:
     """Why a module does not serve, with the code of its failure."""
-    return f"module {module.id} {module.state}: {module.error_code}: {module.error}"
+    return printable(f"module {module.id} {module.state}: {module.error_code}: {module.error}")
 
 
 def _mib(size: int) -> str:

@@ -47,6 +47,13 @@ def print_table(out: Console, rows: Table) -> None:
         out.print(line.rstrip(), soft_wrap=True)
 
 
+def printable(text: str) -> str:
+    """What a module said, without what a terminal would obey."""
+    return "".join(
+        each if each.isprintable() or each in "\n\t" else "\N{REPLACEMENT CHARACTER}" for each in text
+    )
+
+
 def styled(state: str) -> Text:
     """A state in its colour."""
     return Text(state, STYLES.get(state, ""))

@@ -15,7 +15,7 @@ from router.cli.given import repeated
 from router.cli.launch import Launch
 from router.cli.session import Session
 from router.cli.status import modules_table, reason, reasons
-from router.cli.terminal import console
+from router.cli.terminal import console, printable
 from router.home import Home
 from wuu.mesh.v1.control_pb2 import Event, GetStatusResponse, ListEventsRequest, ListEventsResponse
 
@@ -27,10 +27,10 @@ Happened = Iterator[Sequence[Event]]
 
 def start(root: Path | None, composition: Path | None, *, detach: bool) -> None:
     """Starts the mesh of a home, and without `detach` stays until its end."""
-    home = Home.at(root)
     path = composition.absolute() if composition else None
     out = console(stderr=True)
     with explained(), accepted():
+        home = Home.at(root)
         read_or_fail(path, home)
         # The router would only say the same later, and knows of no --home.
         home.make()
@@ -87,7 +87,7 @@ def _until_published(happened: Happened, show: Callable[[Sequence[Event]], None]
 def _tell(events: Sequence[Event], launch: Launch, out: Console) -> None:
     for event in events:
         subject = f" {event.subject}" if event.subject else ""
-        why = f"{event.code}: {event.message}" if event.code else event.message
+        why = printable(f"{event.code}: {event.message}" if event.code else event.message)
         message = f": {why}" if why else ""
         if launch.interrupts and (event.kind, event.state) == ("mesh", "stopping"):
             message = "; Ctrl-C again ends it at once"

@@ -194,7 +194,7 @@ def _describe(status: control_pb2.ModuleStatus, instance: Instance) -> None:
 def _rss(pid: int) -> int:
     try:
         return int(psutil.Process(pid).memory_info().rss)
-    except psutil.NoSuchProcess:
+    except psutil.Error:
         return 0
 
 

@@ -86,7 +86,9 @@ class Journal:
             yield
         except (sqlite3.Error, DecodeError) as unusable:
             raise MeshError(
-                "host_error", f"{self._path}: {unusable}", remedy="See whether its disk is full or read-only."
+                "host_error",
+                f"{self._path}: {unusable}",
+                remedy="See whether its disk is full or read-only; one that is damaged can be moved away.",
             ) from None
 
 

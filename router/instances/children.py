@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import signal
@@ -193,7 +194,8 @@ class Children:
 
     def _tell(self, **message: Any) -> None:
         if not self.lost.is_set():
-            self._writer.write(msgspec.json.encode(message) + b"\n")
+            # Paths and variables may have any bytes, which Python has as lone surrogates: not for msgspec.
+            self._writer.write(json.dumps(message).encode() + b"\n")
 
     async def _listen(self) -> None:
         try:

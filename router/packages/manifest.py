@@ -103,8 +103,11 @@ _REMEDIES = {
 
 def read_manifest(root: Path) -> Manifest:
     """The manifest of the package at `root`. Raises `BadPackage` with the first thing that is wrong."""
+    path = root / MANIFEST
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise BadPackage(root, f"{MANIFEST}: is not a plain file; write one")
     try:
-        text = (root / MANIFEST).read_bytes()
+        text = path.read_bytes()
     except OSError as unreadable:
         raise BadPackage(root, f"{MANIFEST}: cannot be read: {unreadable.strerror}") from None
     try:

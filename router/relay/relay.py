@@ -50,8 +50,8 @@ class Relay:
 
     async def _unary(self, path: str, request: bytes, context: Context) -> bytes:
         metadata: Any = context.invocation_metadata()
-        envelope = Envelope.read(path, metadata, context.time_remaining())
         try:
+            envelope = Envelope.read(path, metadata, context.time_remaining())
             admitted = self._admit(envelope)
         except MeshError as refused:
             await _abort(context, to_status(refused))
@@ -89,8 +89,8 @@ class Relay:
 
     async def _stream(self, path: str, context: Context) -> None:
         metadata: Any = context.invocation_metadata()
-        envelope = Envelope.read(path, metadata, context.time_remaining())
         try:
+            envelope = Envelope.read(path, metadata, context.time_remaining())
             admitted = self._admit(envelope)
         except MeshError as refused:
             await _abort(context, to_status(refused))

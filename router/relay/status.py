@@ -6,15 +6,27 @@ from dataclasses import replace
 
 import grpc
 
-from contract.errors import DETAILS_KEY, KERNEL, MeshError, WireStatus, error_info, to_status, transport_code
+from contract.errors import (
+    DETAILS_KEY,
+    KERNEL,
+    MeshError,
+    WireStatus,
+    error_info,
+    from_rpc_error,
+    to_status,
+    transport_code,
+)
 from contract.transport import Metadata
-from router.admission.envelope import passes
+from router.admission.envelope import is_valid, passes
 from router.instances.instance import Instance
+
+STATUS_LIMIT = 3 * 1024
+"""Bytes that the message and the details of an error may have."""
 
 
 def passed(metadata: Metadata | None) -> list[tuple[str, str | bytes]]:
-    """What a provider's metadata may bring to the caller."""
-    return [(key, value) for key, value in metadata or () if passes(key)]
+    """What a provider's metadata may bring to the caller. What gRPC does not send has no way there."""
+    return [(key, value) for key, value in metadata or () if passes(key) and is_valid(key, value)]
 
 
 async def provider_status(error: grpc.aio.AioRpcError, instance: Instance) -> WireStatus:
@@ -33,7 +45,11 @@ async def _status(error: grpc.aio.AioRpcError, trailers: Metadata, instance: Ins
         claimed = f"{instance.module} claimed the kernel's {info.reason}: {message}"
         return to_status(MeshError("host_error", claimed, outcome="unknown"))
     details = next((value for key, value in trailers if key == DETAILS_KEY), b"")
-    return WireStatus(error.code(), message, details if isinstance(details, bytes) else b"")
+    assert isinstance(details, bytes), "it has an ErrorInfo"
+    if len(message.encode()) + len(details) <= STATUS_LIMIT:
+        return WireStatus(error.code(), message, details)
+    # More would break the limits of metadata on the way to the caller.
+    return to_status(from_rpc_error(error), error.code())
 
 
 async def _without_info(error: grpc.aio.AioRpcError, message: str, instance: Instance) -> WireStatus:

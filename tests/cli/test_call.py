@@ -173,3 +173,10 @@ async def test_what_an_error_says_is_printed_as_it_stands(mesh: Mesh) -> None:
     params = json.dumps({"code": "own_code", "message": "[/red] on [red]fire :boom:"})
     answer = mesh.cli("call", "probe.notes@1", "error", params)
     assert answer.stderr == "wuu-mesh: own_code: [/red] on [red]fire :boom:\n"
+
+
+async def test_what_a_provider_says_never_steers_the_terminal(mesh: Mesh) -> None:
+    failing = '{"code": "own_code", "message": "\\u001b[2Jgone\\u0007"}'
+    answer = mesh.cli("call", "probe.notes@1", "error", failing)
+    assert answer.returncode == 1
+    assert "own_code: \ufffd[2Jgone\ufffd\n" in answer.stderr

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
 import signal
+import socket
+import subprocess
 from collections.abc import AsyncIterator
+from contextlib import closing
+from functools import partial
 
 import pytest
 
@@ -127,3 +134,41 @@ async def test_a_journal_that_is_none_is_told(arguments: tuple[str, ...]) -> Non
         assert f"{journal}: file is not a database\n  → Move it" in answer.stderr
         assert "Traceback" not in answer.stderr
         assert mesh.announced is None
+
+
+async def test_a_home_whose_path_is_not_utf_8_is_told(nowhere: Mesh) -> None:
+    for command in (("up", "--detach"), ("status",)):
+        answer = bare(*command, "--home", os.fsdecode(b"/tmp/\xff"), env=nowhere.env)
+        assert (answer.returncode, answer.stdout) == (2, "")
+        assert "a home has a path in UTF-8" in answer.stderr
+
+
+async def test_a_mesh_starts_though_a_variable_is_not_utf_8() -> None:
+    path = os.fsencode(os.environ["PATH"]) + b":/\xff"
+    async with running(probe("a"), env={"PATH": os.fsdecode(path)}) as mesh:
+        assert mesh.module("a")["state"] == "active"
+
+
+async def test_a_listener_that_takes_no_connections_is_told() -> None:
+    async with composed() as mesh:
+        path = mesh.directory / "deaf"
+        mesh.home.mkdir()
+        announcement = mesh.home / "mesh.json"
+        announcement.write_text(json.dumps({"pid": os.getpid(), "control": str(path)}))
+        with closing(socket.socket(socket.AF_UNIX)) as deaf, closing(socket.socket(socket.AF_UNIX)) as first:
+            deaf.bind(str(path))
+            deaf.listen(0)
+            first.connect(str(path))
+            answer = mesh.cli("status")
+        announcement.unlink()
+        assert (answer.returncode, answer.stdout) == (2, "")
+        assert f"{path}: its listener takes no connections" in answer.stderr
+
+
+async def test_too_few_open_files_are_told(nowhere: Mesh) -> None:
+    command = ["sh", "-c", 'ulimit -n 40; exec "$@"', "sh", *nowhere.command("up", "--detach")]
+    run = partial(subprocess.run, env=nowhere.env, capture_output=True, text=True, timeout=60, check=False)
+    answer = await asyncio.to_thread(run, command)
+    assert answer.returncode == 2
+    assert "40 open files are allowed" in answer.stderr
+    assert "Raise the limit of open files" in answer.stderr

@@ -226,6 +226,19 @@ async def test_a_code_of_the_providers_own_passes(wire: Callable[..., Any]) -> N
     assert (error.code, error.domain, error.outcome) == ("disk_on_fire", "acme", "")
 
 
+async def test_a_long_error_of_the_provider_is_cut_to_what_metadata_takes(caller: Caller) -> None:
+    request = {"status": "ABORTED", "message": "e" * 1800, "reason": "state_conflict", "domain": "wuu"}
+    status = await caller.status(
+        f"/{WIRE}/Fail", json.dumps(request).encode(), caller.metadata("bare.wire@1")
+    )
+    trailers: Any = status.trailing_metadata()
+    info = error_info(tuple(trailers))
+    assert info is not None
+    assert (status.code(), info.reason, info.domain) == (grpc.StatusCode.ABORTED, "state_conflict", "wuu")
+    assert (status.details() or "").startswith("eee")
+    assert sum(len(key) + len(value) for key, value in trailers) < 3 * 1024
+
+
 async def test_a_provider_that_claims_the_kernels_domain_is_rewritten(wire: Callable[..., Any]) -> None:
     claim = {
         "status": "NOT_FOUND",

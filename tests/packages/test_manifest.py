@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -161,3 +162,8 @@ def test_a_text_that_is_not_json_is_remembered_by_the_id_that_stands_in_it(tmp_p
     with pytest.raises(BadPackage) as bad:
         read_manifest(tmp_path)
     assert bad.value.module == "example.notes"
+
+
+def test_a_manifest_that_is_no_plain_file_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "plugin.json")
+    assert message(tmp_path) == "plugin.json: is not a plain file; write one"
