@@ -67,6 +67,41 @@ class ControlStub:
                 request_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ReadLogRequest.SerializeToString,
                 response_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ReadLogResponse.FromString,
                 _registered_method=True)
+        self.Apply = channel.unary_unary(
+                '/wuu.mesh.v1.Control/Apply',
+                request_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ApplyRequest.SerializeToString,
+                response_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ApplyResponse.FromString,
+                _registered_method=True)
+        self.Reload = channel.unary_unary(
+                '/wuu.mesh.v1.Control/Reload',
+                request_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ReloadRequest.SerializeToString,
+                response_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ReloadResponse.FromString,
+                _registered_method=True)
+        self.SetEnabled = channel.unary_unary(
+                '/wuu.mesh.v1.Control/SetEnabled',
+                request_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.SetEnabledRequest.SerializeToString,
+                response_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.SetEnabledResponse.FromString,
+                _registered_method=True)
+        self.Rollback = channel.unary_unary(
+                '/wuu.mesh.v1.Control/Rollback',
+                request_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.RollbackRequest.SerializeToString,
+                response_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.RollbackResponse.FromString,
+                _registered_method=True)
+        self.ListGenerations = channel.unary_unary(
+                '/wuu.mesh.v1.Control/ListGenerations',
+                request_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ListGenerationsRequest.SerializeToString,
+                response_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ListGenerationsResponse.FromString,
+                _registered_method=True)
+        self.ListExecutions = channel.unary_unary(
+                '/wuu.mesh.v1.Control/ListExecutions',
+                request_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ListExecutionsRequest.SerializeToString,
+                response_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ListExecutionsResponse.FromString,
+                _registered_method=True)
+        self.CancelExecution = channel.unary_unary(
+                '/wuu.mesh.v1.Control/CancelExecution',
+                request_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.CancelExecutionRequest.SerializeToString,
+                response_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.CancelExecutionResponse.FromString,
+                _registered_method=True)
         self.Stop = channel.unary_unary(
                 '/wuu.mesh.v1.Control/Stop',
                 request_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.StopRequest.SerializeToString,
@@ -126,6 +161,72 @@ class ControlServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Apply(self, request, context):
+        """Makes a composition the one that runs: builds a generation from it beside the
+        running one, commits and publishes it. Waits for its turn, since one
+        transition runs at a time, and answers once it is over; ListEvents tells how
+        it goes. A client that goes away leaves the transition to its end.
+
+        What the operator is to hear of stands in the response: a document that is
+        rejected and a candidate that is dropped change nothing and are no error of
+        this call. `generation_closed`: the mesh is stopping.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Reload(self, request, context):
+        """Starts modules anew, with what depends on them: one, or all. Its packages are
+        read again. A module that failed is tried again. As Apply otherwise;
+        `invalid_request`: the composition has no such module.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetEnabled(self, request, context):
+        """Enables or disables a module in the composition that runs. Disabling always
+        commits: at that moment the calls of the module are cancelled in every
+        generation, and who requires it becomes inactive. As Apply otherwise;
+        `invalid_request`: the composition has no such module.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Rollback(self, request, context):
+        """Applies the composition that was committed before the present one, as a new
+        generation. As Apply otherwise; `invalid_request`: there is none before.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListGenerations(self, request, context):
+        """The generations of this home, the newest first: those that live and the last
+        of those that are closed, also of earlier routers.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListExecutions(self, request, context):
+        """The executions that live now, in every generation. Reading them keeps none
+        alive.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CancelExecution(self, request, context):
+        """Cancels an execution and all that it called. Answers at once: who serves them
+        is told, and their callers have their answer. `execution_not_found`: it is not
+        live.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Stop(self, request, context):
         """Stops the mesh: consumers before their providers. Answers at once; the end
         of the process is the end of the stop. A second call changes nothing.
@@ -161,6 +262,41 @@ def add_ControlServicer_to_server(servicer, server):
                     servicer.ReadLog,
                     request_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ReadLogRequest.FromString,
                     response_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ReadLogResponse.SerializeToString,
+            ),
+            'Apply': grpc.unary_unary_rpc_method_handler(
+                    servicer.Apply,
+                    request_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ApplyRequest.FromString,
+                    response_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ApplyResponse.SerializeToString,
+            ),
+            'Reload': grpc.unary_unary_rpc_method_handler(
+                    servicer.Reload,
+                    request_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ReloadRequest.FromString,
+                    response_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ReloadResponse.SerializeToString,
+            ),
+            'SetEnabled': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetEnabled,
+                    request_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.SetEnabledRequest.FromString,
+                    response_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.SetEnabledResponse.SerializeToString,
+            ),
+            'Rollback': grpc.unary_unary_rpc_method_handler(
+                    servicer.Rollback,
+                    request_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.RollbackRequest.FromString,
+                    response_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.RollbackResponse.SerializeToString,
+            ),
+            'ListGenerations': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListGenerations,
+                    request_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ListGenerationsRequest.FromString,
+                    response_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ListGenerationsResponse.SerializeToString,
+            ),
+            'ListExecutions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListExecutions,
+                    request_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ListExecutionsRequest.FromString,
+                    response_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ListExecutionsResponse.SerializeToString,
+            ),
+            'CancelExecution': grpc.unary_unary_rpc_method_handler(
+                    servicer.CancelExecution,
+                    request_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.CancelExecutionRequest.FromString,
+                    response_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.CancelExecutionResponse.SerializeToString,
             ),
             'Stop': grpc.unary_unary_rpc_method_handler(
                     servicer.Stop,
@@ -311,6 +447,195 @@ class Control:
             '/wuu.mesh.v1.Control/ReadLog',
             wuu_dot_mesh_dot_v1_dot_control__pb2.ReadLogRequest.SerializeToString,
             wuu_dot_mesh_dot_v1_dot_control__pb2.ReadLogResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Apply(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/wuu.mesh.v1.Control/Apply',
+            wuu_dot_mesh_dot_v1_dot_control__pb2.ApplyRequest.SerializeToString,
+            wuu_dot_mesh_dot_v1_dot_control__pb2.ApplyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Reload(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/wuu.mesh.v1.Control/Reload',
+            wuu_dot_mesh_dot_v1_dot_control__pb2.ReloadRequest.SerializeToString,
+            wuu_dot_mesh_dot_v1_dot_control__pb2.ReloadResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetEnabled(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/wuu.mesh.v1.Control/SetEnabled',
+            wuu_dot_mesh_dot_v1_dot_control__pb2.SetEnabledRequest.SerializeToString,
+            wuu_dot_mesh_dot_v1_dot_control__pb2.SetEnabledResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Rollback(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/wuu.mesh.v1.Control/Rollback',
+            wuu_dot_mesh_dot_v1_dot_control__pb2.RollbackRequest.SerializeToString,
+            wuu_dot_mesh_dot_v1_dot_control__pb2.RollbackResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListGenerations(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/wuu.mesh.v1.Control/ListGenerations',
+            wuu_dot_mesh_dot_v1_dot_control__pb2.ListGenerationsRequest.SerializeToString,
+            wuu_dot_mesh_dot_v1_dot_control__pb2.ListGenerationsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListExecutions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/wuu.mesh.v1.Control/ListExecutions',
+            wuu_dot_mesh_dot_v1_dot_control__pb2.ListExecutionsRequest.SerializeToString,
+            wuu_dot_mesh_dot_v1_dot_control__pb2.ListExecutionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CancelExecution(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/wuu.mesh.v1.Control/CancelExecution',
+            wuu_dot_mesh_dot_v1_dot_control__pb2.CancelExecutionRequest.SerializeToString,
+            wuu_dot_mesh_dot_v1_dot_control__pb2.CancelExecutionResponse.FromString,
             options,
             channel_credentials,
             insecure,
