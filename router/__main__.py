@@ -15,6 +15,7 @@ import resource
 import signal
 import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -23,12 +24,13 @@ import uvloop
 from contract.errors import MeshError
 from contract.log import log_to_stderr
 from router.composition.rejected import Rejected
+from router.generations.journal import Journal, Recorded
 from router.home import Hold, Home, Running
 from router.instances.log import begin, log_of
 from router.instances.orphans import adopt_orphans, end_orphans
 from router.mesh import Mesh
 from router.names import ROUTER_LOG
-from router.reading import read
+from router.reading import Composition, composition_at, read
 from router.unusable import remedy_of
 
 EXIT_FAILED = 1
@@ -82,22 +84,33 @@ def _run(root: Path, composition: Path | None, *, attached: bool) -> int:
     hold = home.open()
     try:
         adopt_orphans()
-        document, discovery = read(composition, home)
+        given = composition_at(composition) if composition is not None else None
+        found, last = _journal(home)
+        starting = given or last or Composition()
+        # What cannot be read is said before anything is started.
+        read(starting, home)
         log = log_of(home.logs, ROUTER_LOG, str(os.getpid()))
         begin(log)
         with log.open("ab") as opened:
             os.dup2(opened.fileno(), 2)
         log_to_stderr()
-        mesh = Mesh(home, document, discovery, composition)
+        mesh = Mesh(home, starting)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(mesh, hold, attached=attached))
+            runner.run(_serve(mesh, hold, found, attached=attached))
         return 0
     finally:
         end_orphans()
         hold.close()
 
 
-async def _serve(mesh: Mesh, hold: Hold, *, attached: bool) -> None:
+def _journal(home: Home) -> tuple[list[Recorded], Composition | None]:
+    """What an earlier router left, and the composition that was committed last."""
+    with closing(Journal(home.journal)) as journal:
+        last = journal.last_committed()
+        return journal.found(), last.composition if last else None
+
+
+async def _serve(mesh: Mesh, hold: Hold, found: list[Recorded], *, attached: bool) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, mesh.stop_requested.set)
@@ -109,7 +122,7 @@ async def _serve(mesh: Mesh, hold: Hold, *, attached: bool) -> None:
 
     if attached:
         loop.add_reader(0, parent)
-    await mesh.run(hold, _announce)
+    await mesh.run(hold, _announce, found)
 
 
 def _announce(running: Running) -> None:

@@ -3,47 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from contract.errors import MeshError
 from contract.listener import Listener
 from router.admission.admission import Admission
-from router.composition.document import Document
 from router.composition.graph import Graph
-from router.composition.profile import effective
 from router.control.service import ControlService
 from router.events import Events
-from router.generations.candidate import Candidate
-from router.generations.generation import Generation
-from router.generations.journal import Journal
+from router.generations.candidate import Workshop
+from router.generations.journal import Journal, Recorded
+from router.generations.retirement import Retirement
 from router.generations.shapes import Shapes
+from router.generations.supervision import Supervision
+from router.generations.transition import Read, Request, Transitions
 from router.home import Hold, Home, Running
-from router.instances import lifecycle
 from router.instances.children import Children
 from router.instances.instance import Instance
 from router.instances.start import Starter
-from router.packages.discovery import Discovery
+from router.reading import Composition, read
+from router.relay.kernel import KernelCalls
 from router.relay.relay import Relay
 from router.relay.reports import Reports
 from router.relay.server import Calls, server
 from wuu.mesh.v1 import control_pb2_grpc
-from wuu.mesh.v1.lifecycle_pb2 import ServiceChangedRequest
-
-log = logging.getLogger(__name__)
-
-EXIT_WAIT = 0.5
-"""Seconds within which a process that closed its output ends by itself."""
-
-ENDED = ("stopping", "stopped", "blocked")
-"""States in which the end of a process is no crash."""
 
 AGAIN = "Start it again with `wuu-mesh up`."
 
@@ -59,52 +48,36 @@ class Mesh:
     """One router and what it runs."""
 
     home: Home
-    document: Document
-    discovery: Discovery
-    composition: Path | None
-    """Where the document was read; None for the product's own."""
+    composition: Composition
+    """What it starts with."""
+    read: Read | None = None
+    """Reads compositions with other packages than those of the home."""
     events: Events = field(default_factory=Events)
     stop_requested: asyncio.Event = field(default_factory=asyncio.Event)
     admission: Admission = field(default_factory=Admission)
-    instances: dict[str, Instance] = field(default_factory=dict)
-    """The newest instance of each module that was started."""
-    journal: Path | None = None
-    """Another journal than the home's."""
-    _shapes: Shapes = field(default_factory=Shapes)
-    _children: Children | None = None
-    _background: set[asyncio.Task[None]] = field(default_factory=set)
-    _listeners: tuple[Listener, Listener] = field(init=False)
-    """The router's two sockets: for instances, and for the operator."""
+    journal: Journal = field(init=False)
+    """Open while the mesh runs."""
+    transitions: Transitions = field(init=False)
+    supervision: Supervision = field(init=False)
+    retirement: Retirement = field(init=False)
 
-    def __post_init__(self) -> None:
-        admission = self.admission
-        instances = partial(
-            server,
-            Reports(admission, self._report_failure),
-            Calls(Relay(admission, admission.admit), self._shapes),
-        )
-        operator = partial(
-            server,
-            Calls(Relay(admission, admission.admit_operator), self._shapes),
-            register=partial(control_pb2_grpc.add_ControlServicer_to_server, ControlService(self)),
-        )
-        sockets = self.home.sockets
-        self._listeners = (Listener(sockets / "router", instances), Listener(sockets / "control", operator))
-
-    async def run(self, hold: Hold, announced: Callable[[Running], None]) -> None:
+    async def run(self, hold: Hold, announced: Callable[[Running], None], found: list[Recorded]) -> None:
         """Runs until `stop_requested`, in a home that is open.
 
-        `announced` is called once the control socket answers. Raises `Rejected` when the document is, and
-        `host_error`, once everything is stopped, where the guardian or the home was lost.
+        `announced` is called once the control socket answers; `found` is what an earlier router left. Raises
+        `Rejected` when the composition is, and `host_error`, once everything is stopped, where the guardian
+        or the home was lost.
         """
-        async with self._begun() as candidate:
+        async with self._begun() as children:
             running = Running(os.getpid(), str(self.home.sockets / "control"))
             hold.announce(running)
             announced(running)
-            building = asyncio.create_task(candidate.build())
+            for record in found:
+                self.events.emit("mesh", "", "found", _told(record))
+            building = asyncio.create_task(self.transitions.start(self.composition, "up"))
             ends = (
                 asyncio.create_task(self.stop_requested.wait()),
-                asyncio.create_task(candidate.starter.children.lost.wait()),
+                asyncio.create_task(children.lost.wait()),
                 asyncio.create_task(hold.lost()),
             )
             await asyncio.wait((building, *ends), return_when=asyncio.FIRST_COMPLETED)
@@ -113,48 +86,75 @@ class Mesh:
                 building.cancel()
                 await asyncio.wait((building,))
             if not building.cancelled():
-                building.result()
+                self.supervision.published(building.result())
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             if not self.stop_requested.is_set():
-                what = "the guardian" if candidate.starter.children.lost.is_set() else "the home"
+                what = "the guardian" if children.lost.is_set() else "the home"
                 lost = MeshError("host_error", f"{what} is gone; nothing can be kept running", remedy=AGAIN)
                 self.events.emit("mesh", "", "failed", lost.message, lost.code)
                 raise lost
 
-    async def declare(self) -> Graph:
+    async def declare(self, journal: Path) -> Graph:
         """Initializes every module, which only declares, and stops. Raises `Rejected`."""
-        async with self._begun() as candidate:
-            return await candidate.declare()
+        async with self._begun(journal):
+            return await self.transitions.declare(self.composition)
 
     @asynccontextmanager
-    async def _begun(self) -> AsyncIterator[Candidate]:
+    async def _begun(self, journal: Path | None = None) -> AsyncIterator[Children]:
         """Everything that stands before the first module starts, and its end."""
         async with AsyncExitStack() as ends:
-            children = self._children = await Children.guard()
+            children = await Children.guard()
             ends.push_async_callback(children.release)
-            journal = ends.enter_context(closing(Journal(self.journal or self.home.journal)))
-            for listener in self._listeners:
+            self.journal = ends.enter_context(closing(Journal(journal or self.home.journal)))
+            self._assemble(children)
+            for listener in self._listeners():
                 await listener.start()
                 ends.push_async_callback(listener.stop, CLOSE_GRACE)
-            candidate = Candidate(
-                document=self.document,
-                discovery=self.discovery,
-                starter=Starter(self.home, children, f"unix:{self.home.sockets / 'router'}"),
-                admission=self.admission,
-                journal=journal,
-                events=self.events,
-                shapes=self._shapes,
-                supervise=self._supervise,
-                tell_consumers=self._tell_consumers,
-                instances=self.instances,
-            )
-            ends.push_async_callback(self._stop, candidate)
-            yield candidate
+            ends.push_async_callback(self._stop, children)
+            yield children
 
-    @property
-    def modules(self) -> set[str]:
-        """The modules of the composition."""
-        return set(effective(self.document)[0])
+    def _assemble(self, children: Children) -> None:
+        starter = Starter(self.home, children, f"unix:{self.home.sockets / 'router'}")
+        tokens = self.admission.instances
+        self.retirement = Retirement(starter, self.journal, self.events, tokens)
+        self.supervision = Supervision(self.admission, children, self.events, self._recover)
+        workshop = Workshop(
+            starter=starter,
+            tokens=tokens,
+            journal=self.journal,
+            events=self.events,
+            shapes=Shapes(),
+            retirement=self.retirement,
+            supervision=self.supervision,
+        )
+        self.transitions = Transitions(self.read or partial(read, home=self.home), self.admission, workshop)
+
+    def _listeners(self) -> tuple[Listener, Listener]:
+        """The router's two sockets: for instances, and for the operator."""
+        admission, shapes = self.admission, self.transitions.workshop.shapes
+        instances = partial(
+            server,
+            Reports(admission, self.supervision.report),
+            KernelCalls(admission),
+            Calls(Relay(admission, admission.admit), shapes),
+        )
+        operator = partial(
+            server,
+            Calls(Relay(admission, admission.admit_operator), shapes),
+            register=partial(control_pb2_grpc.add_ControlServicer_to_server, ControlService(self)),
+        )
+        sockets = self.home.sockets
+        return Listener(sockets / "router", instances), Listener(sockets / "control", operator)
+
+    async def _recover(self, module: str) -> bool:
+        request = Request(cause=f"recover {module}", composition=lambda base: base.composition)
+        try:
+            ended = await self.transitions.request(request)
+        except MeshError:
+            return False  # The events say why; the next try has the same reasons to be made.
+        return ended.outcome == "committed"
+
+    # --- as the operator sees it ---
 
     @property
     def generation_state(self) -> str:
@@ -164,149 +164,42 @@ class Mesh:
         generation = self.admission.generation
         return generation.state if generation is not None else "building"
 
-    def state_of(self, module: str) -> tuple[str, str, str]:
-        """A module's state, why it is in it, and the code of why."""
-        instance = self.instances.get(module)
-        if instance is not None and instance.failure is not None:
-            return instance.state, instance.failure.message, instance.failure.code
-        enabled = effective(self.document)[0][module].enabled
-        broken = self.discovery.broken.get(module)
-        if broken is not None and enabled:
-            return "failed", broken.message, "invalid_request"
-        generation = self.admission.generation
-        node = generation.graph.nodes.get(module) if generation is not None else None
-        if node is not None and node.state != "ready":
-            return node.state, node.reason, node.reason_code
-        if instance is not None:
-            return instance.state, "", ""
-        return "starting" if enabled else "disabled", "", ""
-
-    # --- crashes ---
-
-    def _supervise(self, instance: Instance) -> None:
-        assert instance.child is not None
-        instance.child.exited.add_done_callback(lambda _: self._exited(instance))
-
-    def _exited(self, instance: Instance) -> None:
-        if instance.is_plugin and instance.state not in ENDED:
-            self._begin(self._mourn(instance))
-        else:
-            self._bury(instance)
-
-    async def _mourn(self, instance: Instance) -> None:
-        # Its token holds until then, or the bridge could not report.
-        await instance.last_report()
-        self._bury(instance)
-
-    def _bury(self, instance: Instance) -> None:
-        self.admission.instances.pop(instance.token, None)
-        if instance.state in ENDED:
-            return
-        assert instance.child is not None
-        words = f"{instance.module} {instance.child.exited.result()}{instance.last_words()}"
-        remedy = f"See `wuu-mesh logs {instance.module}`."
-        self._crashed(instance, MeshError("service_unavailable", words, remedy=remedy))
-
-    def _report_failure(self, instance: Instance, error: MeshError) -> None:
-        if error.code == "service_unavailable":
-            # Its process is about to end, and how it ends says more; if it does not, it is ended.
-            self._begin(self._end_unless_it_exits(instance, error))
-        else:
-            self._end(instance, error)
-
-    async def _end_unless_it_exits(self, instance: Instance, error: MeshError) -> None:
-        if instance.child is not None:
-            await asyncio.wait((instance.child.exited,), timeout=EXIT_WAIT)
-            if instance.child.exited.done():
-                return
-        self._end(instance, error)
-
-    def _end(self, instance: Instance, error: MeshError) -> None:
-        self._crashed(instance, error)
-        if instance.child is not None and self._children is not None:
-            self._children.kill(instance.child)
-
-    def _crashed(self, instance: Instance, error: MeshError) -> None:
-        if instance.failure is not None:
-            return
-        instance.fail(error)
-        self.events.emit("module", instance.module, "failed", error.message, error.code)
-        generation = self.admission.generation
-        if self.admission.closed or generation is None:
-            return
-        if generation.instances.get(instance.module) is instance:
-            generation.state = "degraded"
-            self.events.emit("generation", generation.id, "degraded", f"{instance.module} failed")
-            self._tell_consumers(generation, instance)
-
-    def _tell_consumers(self, generation: Generation, gone: Instance) -> None:
-        """Tells the consumers of a failed instance, each on its own: a deaf one keeps nobody else from it."""
-        for consumer in generation.graph.consumers_of(gone.module):
-            self._begin(self._tell(generation, consumer, gone))
-
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        """Runs something beside, until the mesh stops."""
-        task = asyncio.create_task(work)
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
-
-    async def _tell(self, generation: Generation, consumer: str, gone: Instance) -> None:
-        instance = generation.instances.get(consumer)
-        if instance is None or instance.failure is not None:
-            return
-        assert gone.failure is not None
-        reason = gone.failure.message
-        for edge in generation.graph.nodes[consumer].bindings:
-            if edge.provider != gone.module:
-                continue
-            change = ServiceChangedRequest(service=edge.service, major=edge.major, reason=reason)
-            try:
-                await lifecycle.service_changed(instance, change)
-            except MeshError as deaf:
-                log.warning("service-changed failed", extra={"consumer": consumer, "reason": deaf.message})
-
     # --- the end ---
 
-    async def _stop(self, candidate: Candidate) -> None:
+    async def _stop(self, children: Children) -> None:
         """Consumers before their providers, all within `STOP_TIMEOUT`."""
         self.events.emit("mesh", "", "stopping")
         self.admission.closed = True
+        self.supervision.stop()
+        await self.transitions.stop()
         # Without it nothing ends in its order, and everything is ended at once.
-        await candidate.starter.children.answers()
-        # It may be on its way, and what is activated of it has the same order.
-        generation, starter = candidate.generation, candidate.starter
-        if generation is not None:
+        await children.answers()
+        instances = {each for generation in self.retirement.alive for each in generation.members()}
+        if (candidate := self.transitions.candidate) is not None:
+            instances.update(candidate.started)
+        for generation in self.retirement.alive:
             generation.state = "closing"
-        levels = list(generation.graph.levels()) if generation is not None else []
-        placed = {module for level in levels for module in level}
-        # What never came into a generation has no consumers.
-        levels.append(tuple(module for module in self.instances if module not in placed))
-        deadline = time.monotonic() + STOP_TIMEOUT
-        while levels:
-            share = max(deadline - time.monotonic(), 0.1) / len(levels)
-            stops = [self._stop_instance(starter, self.instances[module], share) for module in levels.pop()]
-            await asyncio.gather(*stops)
-        for telling in self._background:
-            telling.cancel()
-        await starter.bridge.stop()
+        await self.retirement.end_all(instances, STOP_TIMEOUT / max(_depth(instances), 1))
+        await self.retirement.starter.bridge.stop()
         self.events.emit("mesh", "", "stopped")
         await self.events.drain()
 
-    async def _stop_instance(self, starter: Starter, instance: Instance, share: float) -> None:
-        if instance.child is None:
-            await instance.channel.close()
-            return
-        if instance.state == "blocked" and instance.child.exited.done():
-            return
-        if instance.failure is None:
-            instance.reach("stopping")
-        closed = MeshError("generation_closed", f"{instance.module} is stopping", outcome="unknown")
-        for execution in tuple(instance.executions):
-            execution.cancel(closed)
-        # One whose activate failed holds what it had begun with, and is shut down like the others.
-        unconfirmed = await starter.stop(instance, share)
-        self.admission.instances.pop(instance.token, None)
-        if instance.failure is None:
-            instance.reach("stopped")
-        reason = f"cleanup is unconfirmed: {unconfirmed.message}" if unconfirmed is not None else ""
-        self.events.emit("module", instance.module, "stopped", reason)
+
+def _depth(instances: set[Instance]) -> int:
+    """The length of the longest chain of dependants: so many stops wait for one another."""
+    depths: dict[Instance, int] = {}
+
+    def depth(instance: Instance) -> int:
+        if instance not in depths:
+            depths[instance] = 1 + max(map(depth, instance.dependants), default=0)
+        return depths[instance]
+
+    return max(map(depth, instances), default=0)
+
+
+def _told(record: Recorded) -> str:
+    """What an earlier router left, in a sentence."""
+    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime((record.created or 0) / 1000))
+    if record.state == "building":
+        return f"generation {record.number} ({record.cause}, {since}) was not committed, and is dropped"
+    return f"generation {record.number} ({record.cause}, {since}) was {record.state}: its router was killed"

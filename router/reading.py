@@ -2,31 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from router.composition.document import Document, parse_document
-from router.composition.profile import effective
+from router.composition.profile import effective, switched
 from router.composition.rejected import Problem, Rejected
 from router.composition.resolve import resolve
 from router.home import Home
 from router.packages.discovery import Discovery, directories_of, discover, first_party_directory
 from router.packages.manifest import BadPackage
 
-PRODUCT = Document(version=4, profile="headless", modules=None, services=(), packages=(), name="product")
+PRODUCT = b'{"version": 4}'
 """The product's own composition: the defaults of its profile."""
 
 
-def read(composition: Path | None, home: Home) -> tuple[Document, Discovery]:
-    """The composition at a path (None: the product's own) and the packages that it can name.
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """A composition as the operator gave it, and what was switched since: what a commit keeps."""
+
+    text: bytes = PRODUCT
+    """The document as it is written."""
+    path: Path | None = None
+    """The absolute path of its file; None for the product's own."""
+    enabled: Mapping[str, bool] = field(default_factory=dict)
+    """The modules that `enable` and `disable` named since."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in diagnostics."""
+        return str(self.path) if self.path else "product"
+
+    def document(self) -> Document:
+        """The document. Raises `Rejected`."""
+        return switched(parse_document(self.text, name=self.name), self.enabled)
+
+
+def composition_at(path: Path | None) -> Composition:
+    """The composition in a file; None: the product's own. Raises OSError."""
+    return Composition(path.read_bytes(), path) if path is not None else Composition()
+
+
+def read(composition: Composition, home: Home) -> tuple[Document, Discovery]:
+    """A composition's document and the packages that it can name, as they are now.
 
     Raises `Rejected` for a document that breaks a rule, as far as that can be said without declarations, and
-    OSError for a file that cannot be read.
+    OSError for a directory that cannot be read.
     """
-    if composition is None:
-        document, base = PRODUCT, home.root
-    else:
-        document, base = parse_document(composition.read_bytes(), name=str(composition)), composition.parent
+    document = composition.document()
+    base = composition.path.parent if composition.path is not None else home.root
     directories = [first_party_directory(), *directories_of(document, base)]
     if home.packages.is_dir():
         directories.append(home.packages)

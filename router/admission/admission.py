@@ -23,7 +23,9 @@ from contract.errors import MeshError
 from contract.transport import DYNAMIC
 from router.admission.envelope import Envelope
 from router.admission.execution import Execution, Executions
-from router.generations.generation import CONTRIBUTIONS, Generation, Route
+from router.generations.generation import Generation
+from router.generations.kernel import CONTRIBUTIONS
+from router.generations.route import Route
 from router.instances.instance import Instance
 from wuu.mesh.v1.declaration_pb2 import MethodDescriptor, ServiceDescriptor
 
@@ -70,6 +72,24 @@ class Admission:
 
     def admit(self, envelope: Envelope) -> Admitted:
         """Admits a call of an instance. Raises the kernel's `MeshError` with `outcome: not_dispatched`."""
+        caller, service, major = self.called(envelope)
+        parent = self.parent(envelope, caller)
+        phase = _stricter(parent.phase if parent is not None else _ACTIVE, caller.phase)
+        if parent is not None:
+            generation = parent.generation
+        else:
+            generation = self._outside(caller)
+            if generation.superseded and not (caller.executions or caller.leases):
+                phase = _CLEANUP
+        route = (
+            generation.contributions_of(envelope.module)
+            if service == CONTRIBUTIONS
+            else generation.route(caller.module, service, major)
+        )
+        return self._pass(envelope, caller.module, generation, parent, phase, route, caller.revoked)
+
+    def called(self, envelope: Envelope) -> tuple[Instance, str, int]:
+        """Who calls which service: the token and the declaration, the first two questions of admission."""
         caller = self.instances.get(envelope.token)
         if caller is None:
             raise _refused("unauthenticated", "the call carries no token of a live instance")
@@ -82,17 +102,13 @@ class Admission:
             raise _refused(
                 "service_not_authorized", f"{caller.module} does not declare {key} in required_services"
             )
-        parent = self._parent(envelope, caller)
-        generation = parent.generation if parent is not None else caller.generation
-        if generation is None:
+        return caller, service, major
+
+    def _outside(self, caller: Instance) -> Generation:
+        """The generation of a call outside of any execution: the newest that has its instance."""
+        if caller.generation is None:
             raise _refused("generation_closed", f"no generation has {caller.module} any more")
-        phase = _stricter(parent.phase if parent is not None else _ACTIVE, caller.phase)
-        route = (
-            generation.contributions_of(envelope.module)
-            if service == CONTRIBUTIONS
-            else generation.route(caller.module, service, major)
-        )
-        return self._pass(envelope, caller.module, generation, parent, phase, route)
+        return caller.generation
 
     def admit_operator(self, envelope: Envelope) -> Admitted:
         """Admits a call that came over the control socket. It alone may address a module directly."""
@@ -104,9 +120,10 @@ class Admission:
             route = generation.direct(envelope.module, service, major)
         else:
             route = generation.route(envelope.as_module or None, service, major)
-        return self._pass(envelope, OPERATOR, generation, None, _ACTIVE, route)
+        return self._pass(envelope, OPERATOR, generation, None, _ACTIVE, route, None)
 
-    def _parent(self, envelope: Envelope, caller: Instance) -> Execution | None:
+    def parent(self, envelope: Envelope, caller: Instance) -> Execution | None:
+        """The execution that a call is made in; None outside of any. It must be live, and the caller's."""
         if not envelope.execution:
             return None
         parent = self.executions.get(envelope.execution)
@@ -128,9 +145,12 @@ class Admission:
         parent: Execution | None,
         phase: Phase,
         route: Route,
+        revoked: MeshError | None,
     ) -> Admitted:
+        """`revoked` is why the caller may call nothing but cleanup."""
         callee = route.instance
-        phase = _stricter(phase, callee.phase)
+        if callee.failure is None:
+            phase = _stricter(phase, callee.phase)
         method = _method(envelope, route)
         if phase == _PREPARATION and not method.preparation:
             raise _refused(
@@ -140,6 +160,9 @@ class Admission:
             raise _refused(
                 "generation_closed", f"{route.label} {method.name} may not be called during cleanup"
             )
+        revoked = revoked or callee.revoked
+        if revoked is not None and not method.cleanup:
+            raise revoked
         if callee.failure is not None:
             why = callee.failure.message
             named = why if why.startswith(callee.module) else f"{callee.module}: {why}"
@@ -169,6 +192,7 @@ class Admission:
             hops=hops,
             deadline=deadline,
             counted=counted,
+            holds=parent.holds if parent is not None else caller == OPERATOR,
         )
         context = CallContext(
             audience=callee.id,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from contract.context import Phase
@@ -25,12 +26,15 @@ class Execution:
         "counted",
         "deadline",
         "generation",
+        "holds",
         "hops",
         "id",
         "method",
         "owner",
         "parent",
         "phase",
+        "progress",
+        "progressed",
         "service",
         "started",
         "task",
@@ -51,6 +55,7 @@ class Execution:
         hops: int,
         deadline: float | None,
         counted: bool,
+        holds: bool,
     ) -> None:
         self.id = id
         self.parent = parent
@@ -65,6 +70,12 @@ class Execution:
         """In the clock of `time.time()`, seconds; None where nothing bounds it."""
         self.counted = counted
         """It counts against the owner's `max_in_flight`."""
+        self.holds = holds
+        """It keeps its generation alive; what begins outside of any execution of a module does not."""
+        self.progress: bytes = b""
+        """What its owner reported last, as JSON; empty where it did not."""
+        self.progressed = 0.0
+        """When, in the clock of `time.time()`, seconds."""
         self.children: set[Execution] | None = None
         self.started = time.time()
         self.task = asyncio.current_task()
@@ -73,15 +84,17 @@ class Execution:
         self.cancelled: MeshError | None = None
         """Why it was cancelled; None while it is live."""
 
-    def cancel(self, reason: MeshError) -> None:
-        """Cancels this execution and all below it, without waiting for anybody. The first reason stands."""
+    def cancel(self, reason: MeshError) -> int:
+        """Cancels this execution and all below it, without waiting for anybody. The first reason stands.
+
+        Returns how many were live until now.
+        """
         if self.cancelled is not None:
-            return
+            return 0
         self.cancelled = reason
         if self.task is not None:
             self.task.cancel()
-        for child in tuple(self.children or ()):
-            child.cancel(reason)
+        return 1 + sum(child.cancel(reason) for child in tuple(self.children or ()))
 
     def descends_from(self, instance: Instance) -> bool:
         """Whether an execution above this one is inside the instance."""
@@ -105,6 +118,9 @@ class Executions:
     def __len__(self) -> int:
         return len(self._live)
 
+    def __iter__(self) -> Iterator[Execution]:
+        return iter(tuple(self._live.values()))
+
     def next_id(self) -> str:
         """A new id."""
         self._count += 1
@@ -122,6 +138,8 @@ class Executions:
             if parent.children is None:
                 parent.children = set()
             parent.children.add(execution)
+        if execution.holds:
+            execution.generation.hold()
         owner = execution.owner
         owner.executions.add(execution)
         owner.outside += execution.counted
@@ -144,6 +162,8 @@ class Executions:
                 MeshError("execution_cancelled", f"execution {execution.id} ended before what it called")
             )
         execution.task = None
+        if execution.holds:
+            execution.generation.let_go()
 
 
 def _late(execution: Execution) -> MeshError:

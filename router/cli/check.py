@@ -8,6 +8,7 @@ import sqlite3
 import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import typer
@@ -22,26 +23,24 @@ from router.composition.document import Document
 from router.composition.graph import Graph
 from router.composition.profile import effective
 from router.composition.resolve import Known, resolve
-from router.generations.candidate import without_kernel_services
 from router.generations.journal import Journal, declaration_key
+from router.generations.kernel import without_kernel_services
 from router.home import Home
 from router.instances.lifecycle import HOST_FEATURES
 from router.instances.log import latest_log
 from router.packages.discovery import Discovery
 from router.packages.manifest import BadPackage
-from router.reading import problem_of
+from router.reading import Composition, problem_of, read
 
 
 def explain(root: Path | None, composition: Path | None, *, start: bool, json: bool) -> None:
     """Prints the graph of a composition."""
     with explained(), accepted(json=json):
         home = Home.at(root)
-        document, discovery = read_or_fail(composition, home)
+        given, document, discovery = read_or_fail(composition, home)
         try:
             graph, unknown = (
-                (_asked(home, document, discovery), frozenset[str]())
-                if start
-                else _remembered(home, document, discovery)
+                (_asked(home, given), frozenset[str]()) if start else _remembered(home, document, discovery)
             )
         except sqlite3.Error as unusable:
             fail(EXIT_USAGE, f"{home.journal}: {unusable}", "Move it away, or name another --home.")
@@ -86,7 +85,7 @@ def _remembered(home: Home, document: Document, discovery: Discovery) -> tuple[G
         known[module] = _broken(broken, "")
     unknown: set[str] = set()
     # A home without a journal is left as it is.
-    with closing(Journal(home.journal if home.journal.is_file() else Path(":memory:"))) as journal:
+    with closing(Journal(home.journal if home.journal.is_file() else None)) as journal:
         for module, entry in effective(document)[0].items():
             package = discovery.packages.get(module)
             if package is None or not entry.enabled:
@@ -111,7 +110,7 @@ def _broken(broken: BadPackage, version: str) -> Known:
     return Known(broken.module, version, None, unavailable=broken.message, unavailable_code="invalid_request")
 
 
-def _asked(home: Home, document: Document, discovery: Discovery) -> Graph:
+def _asked(home: Home, composition: Composition) -> Graph:
     """The graph from what the modules declare now. They run in a home of their own; the journal is kept."""
     from router.mesh import Mesh
 
@@ -123,8 +122,8 @@ def _asked(home: Home, document: Document, discovery: Discovery) -> Graph:
         apart = Home.at(Path(root))
         hold = apart.open()
         try:
-            mesh = Mesh(apart, document, discovery, None, journal=home.journal)
-            return asyncio.run(_declared(mesh.declare))
+            mesh = Mesh(apart, composition, partial(read, home=home))
+            return asyncio.run(_declared(partial(mesh.declare, home.journal)))
         finally:
             hold.close()
 

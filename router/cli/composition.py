@@ -14,16 +14,17 @@ from router.composition.document import Document
 from router.composition.rejected import Rejected
 from router.home import Home
 from router.packages.discovery import Discovery
-from router.reading import read
+from router.reading import Composition, composition_at, read
 
 
-def read_or_fail(composition: Path | None, home: Home) -> tuple[Document, Discovery]:
-    """The composition and its packages; a file that cannot be used ends the command with 2.
+def read_or_fail(composition: Path | None, home: Home) -> tuple[Composition, Document, Discovery]:
+    """The composition, its document and its packages; a file that cannot be used ends the command with 2.
 
     Raises `Rejected`.
     """
     try:
-        return read(composition, home)
+        given = composition_at(composition)
+        return given, *read(given, home)
     except OSError as unreadable:
         if composition is None or unreadable.filename != str(composition):
             refuse_file(unreadable)

@@ -31,7 +31,8 @@ def start(root: Path | None, composition: Path | None, *, detach: bool) -> None:
     out = console(stderr=True)
     with explained(), accepted():
         home = Home.at(root)
-        read_or_fail(path, home)
+        if path is not None:
+            read_or_fail(path, home)
         # The router would only say the same later, and knows of no --home.
         home.make()
         launch = Launch(home, path, attached=not detach)

@@ -62,6 +62,9 @@ class Document:
     """Directories or globs in which packages are found, relative to the document's directory."""
     name: str
     """The file's name, for diagnostics."""
+    revoked: frozenset[str] = frozenset()
+    """Modules that the operator disabled since. A selection of one stands, and has nobody to serve it; in a
+    document that says so itself it would be a contradiction."""
 
 
 def parse_document(text: bytes, *, name: str) -> Document:

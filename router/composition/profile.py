@@ -7,6 +7,7 @@ names are all there are, and its selections win. Source: 产品 profile 与渲�
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from router.composition.bundle import PROFILES
 from router.composition.document import Document, ModuleEntry, Selection
@@ -15,6 +16,22 @@ from router.composition.document import Document, ModuleEntry, Selection
 def profile_source(document: Document) -> str:
     """What stands as the source of everything that the document's profile adds."""
     return f"profile {document.profile}"
+
+
+def switched(document: Document, enabled: Mapping[str, bool]) -> Document:
+    """The document with modules enabled or disabled as the operator said since; other names are left out."""
+    modules, _ = effective(document)
+    said = {module: on for module, on in enabled.items() if module in modules}
+    if not said:
+        return document
+    return replace(
+        document,
+        modules={
+            module: replace(entry, enabled=said.get(module, entry.enabled))
+            for module, entry in modules.items()
+        },
+        revoked=frozenset(module for module, on in said.items() if not on),
+    )
 
 
 def effective(document: Document) -> tuple[Mapping[str, ModuleEntry], tuple[Selection, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from router.composition.choice import Lack
@@ -38,11 +38,14 @@ def settle(
     choices: Choices,
     declared: Declared,
     unavailable: Mapping[str, Unavailable],
+    revoked: Collection[str] = (),
 ) -> Readiness:
-    """The nodes of the enabled modules; `order` has them all, providers first."""
+    """The nodes of the enabled modules; `order` has them all, providers first, and may have the `revoked`."""
     nodes: dict[str, Node] = {}
-    predicates: dict[str, str] = {}
+    predicates: dict[str, str] = dict.fromkeys(revoked, "is disabled")
     for module in order:
+        if module in revoked:
+            continue
         bindings: list[Binding] = []
         absent: list[Absent] = []
         unmet: list[Absent] = []

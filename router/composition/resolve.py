@@ -81,7 +81,7 @@ def resolve(document: Document, known: Mapping[str, Known]) -> Graph:
         raise Rejected(tuple(problems))
 
     unavailable = {module: each for module in enabled if (each := _unavailable(known[module]))}
-    readiness = settle(providers_first(providers), choices, declared, unavailable)
+    readiness = settle(providers_first(providers), choices, declared, unavailable, document.revoked)
     nodes = {
         module: readiness.nodes[module] if entry.enabled else _disabled(module)
         for module, entry in sorted(modules.items())
@@ -119,6 +119,8 @@ def _bad_selections(
                 message = f"no package offers {role} '{module}'{nearest(module, known)}"
             elif module not in modules:
                 message = f"{role} '{module}' is not in the composition; add it to modules"
+            elif module in document.revoked:
+                continue
             elif not modules[module].enabled:
                 message = f"{role} '{module}' is disabled in modules; enable it, or remove the selection"
             else:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import psutil
-
-from contract.declaration import major_of, parse_service
+from contract.declaration import parse_service
 from contract.errors import MeshError, clip, to_status
-from router.composition.graph import Selected
 from router.composition.nearest import nearest
-from router.instances.instance import Instance
+from router.control import report
+from router.control.status import modules, status
+from router.generations.transition import Request, applying, going_back, reloading, switching
 from router.instances.log import latest_log
 from router.names import ROUTER_LOG
 from router.packages.manifest import MODULE_ID, MODULE_ID_LIMIT
+from router.reading import Composition
 from wuu.mesh.v1 import control_pb2, control_pb2_grpc
 
 if TYPE_CHECKING:
@@ -30,6 +28,8 @@ DEFAULT_LOG_RANGE = 64 * 1024
 MAX_LOG_RANGE = 1024 * 1024
 CURSOR = re.compile(r"[0-9]{1,19}")
 """Events are counted from 1; nobody sees the one with twenty digits."""
+DEFAULT_GENERATIONS = 20
+MAX_GENERATIONS = 1000
 QUOTED = 100
 """Bytes that are quoted of what a request names."""
 LOG_POLL = 0.1
@@ -46,24 +46,7 @@ class ControlService(control_pb2_grpc.ControlServicer):
     async def GetStatus(
         self, request: control_pb2.GetStatusRequest, context: Any
     ) -> control_pb2.GetStatusResponse:
-        mesh = self._mesh
-        generation = mesh.admission.generation
-        return control_pb2.GetStatusResponse(
-            generation=control_pb2.GenerationStatus(
-                id=generation.id if generation else "", state=mesh.generation_state
-            ),
-            modules=[self._module(module) for module in sorted(mesh.modules)],
-            services=list(self._services()),
-            router=control_pb2.RouterStatus(
-                pid=os.getpid(),
-                rss_bytes=_rss(os.getpid()),
-                version=version("wuu-mesh"),
-                home=str(mesh.home.root),
-                composition=str(mesh.composition or ""),
-                started_unix_ms=round(self._started * 1000),
-                executions=len(mesh.admission.executions),
-            ),
-        )
+        return status(self._mesh, self._started)
 
     async def ListEvents(
         self, request: control_pb2.ListEventsRequest, context: Any
@@ -124,78 +107,79 @@ class ControlService(control_pb2_grpc.ControlServicer):
             await asyncio.sleep(LOG_POLL)
         return control_pb2.ReadLogResponse(data=data, next_offset=offset + len(data))
 
+    async def Apply(self, request: control_pb2.ApplyRequest, context: Any) -> control_pb2.ApplyResponse:
+        path = Path(request.path)
+        if not path.is_absolute():
+            await _abort(context, MeshError("invalid_request", "`path` is the absolute path of the document"))
+        composition = Composition(request.document, path)
+        asked = applying(composition, dry_run=request.dry_run)
+        return control_pb2.ApplyResponse(transition=await self._transition(asked, context))
+
+    async def Reload(self, request: control_pb2.ReloadRequest, context: Any) -> control_pb2.ReloadResponse:
+        self._mesh.supervision.forgive(request.module)
+        return control_pb2.ReloadResponse(
+            transition=await self._transition(reloading(request.module), context)
+        )
+
+    async def SetEnabled(
+        self, request: control_pb2.SetEnabledRequest, context: Any
+    ) -> control_pb2.SetEnabledResponse:
+        asked = switching(request.module, enabled=request.enabled)
+        return control_pb2.SetEnabledResponse(transition=await self._transition(asked, context))
+
+    async def Rollback(
+        self, request: control_pb2.RollbackRequest, context: Any
+    ) -> control_pb2.RollbackResponse:
+        asked = going_back(self._mesh.journal)
+        return control_pb2.RollbackResponse(transition=await self._transition(asked, context))
+
+    async def _transition(self, asked: Request, context: Any) -> control_pb2.Transition:
+        try:
+            return report.transition(self._mesh, await self._mesh.transitions.request(asked))
+        except MeshError as error:
+            await _abort(context, error)
+            raise
+
+    async def ListGenerations(
+        self, request: control_pb2.ListGenerationsRequest, context: Any
+    ) -> control_pb2.ListGenerationsResponse:
+        limit = min(request.limit or DEFAULT_GENERATIONS, MAX_GENERATIONS)
+        try:
+            return control_pb2.ListGenerationsResponse(generations=report.generations(self._mesh, limit))
+        except MeshError as error:
+            await _abort(context, error)
+            raise
+
+    async def ListExecutions(
+        self, request: control_pb2.ListExecutionsRequest, context: Any
+    ) -> control_pb2.ListExecutionsResponse:
+        return control_pb2.ListExecutionsResponse(executions=report.executions(self._mesh))
+
+    async def CancelExecution(
+        self, request: control_pb2.CancelExecutionRequest, context: Any
+    ) -> control_pb2.CancelExecutionResponse:
+        execution = self._mesh.admission.executions.get(request.id)
+        if execution is None:
+            gone = f"there is no live execution {clip(request.id, QUOTED)}"
+            remedy = "`wuu-mesh executions` lists those that live."
+            await _abort(context, MeshError("execution_not_found", gone, remedy=remedy))
+            raise AssertionError("abort raises")
+        reason = MeshError("execution_cancelled", f"the operator cancelled {execution.id}", outcome="unknown")
+        return control_pb2.CancelExecutionResponse(cancelled=execution.cancel(reason))
+
     async def Stop(self, request: control_pb2.StopRequest, context: Any) -> control_pb2.StopResponse:
         self._mesh.stop_requested.set()
         return control_pb2.StopResponse()
 
     def _without_log(self, module: str) -> MeshError:
-        if module in self._mesh.modules:
+        if module in modules(self._mesh):
             never = f"{module} was never started here, so it has no log"
             return MeshError("invalid_request", never, remedy="`wuu-mesh status` says why.")
         return MeshError(
             "invalid_request",
-            f"there is no log of a module {clip(module, QUOTED)}{nearest(module, self._mesh.modules)}",
+            f"there is no log of a module {clip(module, QUOTED)}{nearest(module, modules(self._mesh))}",
             remedy="`wuu-mesh status` lists the modules.",
         )
-
-    def _module(self, module: str) -> control_pb2.ModuleStatus:
-        mesh = self._mesh
-        instance = mesh.instances.get(module)
-        package = mesh.discovery.packages.get(module)
-        state, error, code = mesh.state_of(module)
-        status = control_pb2.ModuleStatus(
-            id=module,
-            version=package.manifest.version if package else "",
-            state=state,
-            error=error,
-            error_code=code,
-            protocol=package.manifest.runtime.protocol if package else "",
-        )
-        if instance is not None:
-            _describe(status, instance)
-        return status
-
-    def _services(self) -> Any:
-        generation = self._mesh.admission.generation
-        if generation is None:
-            return
-        for module, instance in sorted(generation.instances.items()):
-            for provided in instance.declaration.provided_services if instance.declaration else ():
-                major = major_of(provided.version)
-                selected = generation.graph.services.get((provided.name, major))
-                source = (
-                    selected.source if isinstance(selected, Selected) and selected.provider == module else ""
-                )
-                yield control_pb2.ServiceStatus(
-                    service=provided.name,
-                    major=major,
-                    version=provided.version,
-                    provider=module,
-                    source=source,
-                )
-
-
-def _describe(status: control_pb2.ModuleStatus, instance: Instance) -> None:
-    status.instance = instance.id
-    status.stray_lines = instance.stray_lines
-    status.last_stray_line = instance.last_stray_line
-    status.start_ms = instance.start_ms
-    if instance.child is not None and not instance.child.exited.done():
-        status.pid = instance.child.pid
-        status.rss_bytes = _rss(instance.child.pid)
-    if instance.declaration is not None:
-        status.provides.extend(f"{s.name}@{s.version}" for s in instance.declaration.provided_services)
-        status.requires.extend(
-            f"{r.name}@{r.major}" + ("" if r.required else "?")
-            for r in instance.declaration.required_services
-        )
-
-
-def _rss(pid: int) -> int:
-    try:
-        return int(psutil.Process(pid).memory_info().rss)
-    except psutil.Error:
-        return 0
 
 
 def _range(log: Path, offset: int, size: int) -> bytes:

@@ -1,85 +1,96 @@
-"""The candidate: a generation on its way, initialize → resolve → prepare → activate → publish.
+"""The candidate: a generation on its way, initialize → resolve → prepare → commit → activate.
 
-The steps stand in the order in which they happen. Before `activate` nothing has an effect, and a failure
-costs the candidate alone.
+The steps stand in the order in which they happen. Before the commit nothing has an effect, and a failure
+costs the candidate alone: what runs never notices. Source: *Generations* of the design.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from contract.context import Phase
+from contract.context import ROUTER, Phase
 from contract.declaration import LIFECYCLE_VERSION
 from contract.errors import MeshError
-from router.admission.admission import Admission
 from router.composition.document import Document, ModuleEntry
-from router.composition.graph import Graph
+from router.composition.graph import Graph, Node
 from router.composition.profile import effective
 from router.composition.resolve import Known, resolve
 from router.events import Events
-from router.generations.generation import KERNEL_SERVICES, Generation
+from router.generations.generation import Definition, Generation
 from router.generations.journal import Journal, declaration_key
+from router.generations.kernel import SERVED, without_kernel_services
+from router.generations.retirement import Retirement
 from router.generations.shapes import Shapes
+from router.generations.supervision import Supervision
 from router.instances import lifecycle
 from router.instances.instance import Instance
 from router.instances.start import Starter
 from router.packages.discovery import Discovery
 from router.packages.manifest import BadPackage
 from router.packages.package import Package
+from router.reading import Composition
 from wuu.mesh.v1.declaration_pb2 import Declaration
 from wuu.mesh.v1.json_pb2 import Json
 from wuu.mesh.v1.lifecycle_pb2 import Binding, InitializeRequest
 
-DROP_TIMEOUT = 4.0
-"""Seconds that the stop of an instance may take that its generation cannot use."""
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One reason for which a candidate is dropped."""
+
+    module: str
+    error: MeshError
+
+
+class Dropped(Exception):
+    """The candidate failed before its commit."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("; ".join(f"{fault.module}: {fault.error}" for fault in self.faults))
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What every candidate is built with."""
+
+    starter: Starter
+    tokens: dict[str, Instance]
+    """The live instances by token, as admission knows them."""
+    journal: Journal
+    events: Events
+    shapes: Shapes
+    retirement: Retirement
+    supervision: Supervision
 
 
 @dataclass(slots=True)
 class Candidate:
-    """A generation on its way."""
+    """A generation on its way. With `base` it stands beside it, and goes without it at the first start."""
 
+    workshop: Workshop
+    composition: Composition
     document: Document
     discovery: Discovery
-    starter: Starter
-    admission: Admission
-    journal: Journal
-    events: Events
-    shapes: Shapes
-    supervise: Callable[[Instance], None]
-    """Called with each instance whose process runs."""
-    tell_consumers: Callable[[Generation, Instance], None]
-    """Called with each instance that failed between its preparation and the publication of its generation."""
+    cause: str
+    base: Generation | None
+    """What runs now; None at the start of the mesh, which starts what it can and shows the rest."""
+    anew: Collection[str] = ()
+    """Modules that are started anew, though nothing about them changed."""
+    trying: Collection[str] = ()
+    """Modules of which `base` goes without already, so that their failure costs nobody."""
     instances: dict[str, Instance] = field(default_factory=dict)
-    """The newest instance of each module that was started."""
-    generation: Generation | None = None
-    """What is built of it so far; None before the first resolution."""
+    """The instance of each module: carried over, or started here."""
+    started: list[Instance] = field(default_factory=list)
     known: dict[str, Known] = field(default_factory=dict)
-
-    async def build(self) -> Generation:
-        """Takes every step. Raises `Rejected` when the document is."""
-        graph = await self.declare()
-        # Durable before anything is told its generation: no later router gives the number again.
-        number = self.journal.next_generation()
-        generation = self._generation(number, graph)
-        await self._drop(module for module in self.instances if module not in graph.order)
-        self.events.emit("generation", generation.id, "building")
-        generation = await self._prepare(generation)
-        await self._activate(generation)
-        self._publish(generation)
-        return generation
-
-    async def declare(self) -> Graph:
-        """Initializes every enabled module, which only declares, and resolves. Raises `Rejected`."""
-        entries, _ = effective(self.document)
-        await self._each(
-            self._initialize,
-            [module for module, entry in entries.items() if entry.enabled and module in self.packages],
-        )
-        return self._resolve()
+    generation: Generation | None = None
+    """What is built of it so far; None before the first resolution that holds."""
+    _definitions: dict[str, Definition] = field(default_factory=dict)
+    _failed: dict[str, Instance] = field(default_factory=dict)
 
     @property
     def packages(self) -> Mapping[str, Package]:
@@ -90,37 +101,111 @@ class Candidate:
         """What the composition says about a module."""
         return effective(self.document)[0][module]
 
-    # --- initialize ---
+    # --- initialize, resolve ---
 
-    async def _initialize(self, module: str) -> None:
-        package = self.packages[module]
-        instance = self.instances[module] = self.starter.instance(package, self.entry(module).timeout)
-        self.admission.instances[instance.token] = instance
-        self.events.emit("module", module, "starting")
+    async def declare(self) -> Graph:
+        """Starts what is new or changed, asks what it declares, and resolves.
+
+        Raises `Rejected` when the document is, and `Dropped` when a module fails or would be blocked.
+        """
+        enabled = [module for module, entry in effective(self.document)[0].items() if entry.enabled]
+        offered = self.discovery.offered
+        self.known.update({module: offered[module] for module in enabled if module in self.discovery.broken})
+        await self._define([module for module in enabled if module in self.packages])
+        await self._start(self._with_dependants({module for module in enabled if self._is_new(module)}))
+        graph = self._resolve()
+        # A module whose bindings lead to another instance is another start, and so on up to its dependants.
+        while changed := self._changed(graph):
+            await self._start(changed)
+            graph = self._resolve()
+        self._refuse_to_block(graph)
+        return graph
+
+    async def _define(self, modules: Iterable[str]) -> None:
+        # Packages may be large; whoever asks how the start goes is not to wait for them.
+        await self._each(self._define_one, modules)
+
+    async def _define_one(self, module: str) -> None:
+        package, entry = self.packages[module], self.entry(module)
         try:
-            # A package may be large; whoever asks how the start goes is not to wait for it.
-            key = await asyncio.to_thread(self._read, module)
-            await self.starter.start(instance)
-            self.supervise(instance)
+            await asyncio.to_thread(lambda: package.descriptors)
+            fingerprint = await asyncio.to_thread(lambda: package.fingerprint)
+        except BadPackage as bad:
+            self._unusable(module, MeshError("invalid_request", str(bad)))
+            return
+        except OSError as unreadable:
+            self._unusable(module, MeshError("host_error", f"its package cannot be read: {unreadable}"))
+            return
+        self._definitions[module] = Definition(str(package.root), fingerprint, entry.config, entry.timeout)
+
+    def _is_new(self, module: str) -> bool:
+        """Whether the module must be started to be known; what is known of the others is taken over."""
+        if module not in self._definitions:
+            return False
+        base = self.base
+        if base is None or module in self.anew or module in self.trying:
+            return True
+        if base.definitions.get(module) != self._definitions[module]:
+            return True
+        instance = base.instances.get(module)
+        if instance is not None and instance.failure is None:
+            self.instances[module] = instance
+            self.known[module] = base.known[module]
+        elif (failed := instance or base.failed.get(module)) is not None:
+            # It failed and nothing about it changed: it is left until a reload.
+            self._failed[module] = failed
+            self.known[module] = _failing(base.known[module], failed)
+        elif module in base.known and base.known[module].declaration is not None:
+            self.known[module] = base.known[module]
+        else:
+            return True
+        return False
+
+    def _with_dependants(self, new: set[str]) -> set[str]:
+        """What is started anew in any case, since it is bound to something that is. Nobody waits in turn."""
+        found = set(new)
+        while further := {
+            module
+            for module, instance in self.instances.items()
+            if module not in found and any(each.module in found for each in instance.bound.values())
+        }:
+            found |= further
+        return found
+
+    async def _start(self, modules: Iterable[str]) -> None:
+        await self._each(self._start_one, modules)
+        self._drop_faults()
+
+    async def _start_one(self, module: str) -> None:
+        workshop = self.workshop
+        instance = workshop.starter.instance(self.packages[module], self.entry(module).timeout)
+        self.instances[module] = instance
+        self.started.append(instance)
+        workshop.tokens[instance.token] = instance
+        workshop.events.emit("module", module, "starting")
+        try:
+            await workshop.starter.start(instance)
+            workshop.supervision.supervise(instance)
             await lifecycle.initialize(instance, self._initialization(instance))
             declaration = instance.declaration
             assert declaration is not None
-            self.journal.keep_declaration(key, declaration)
+            workshop.journal.keep_declaration(self._key(module), declaration)
         except MeshError as error:
-            self._failed(instance, error)
+            self._fail(instance, error)
             return
         except OSError as unwritable:
             remedy = "See whether its disk is full or read-only, and whose it is."
-            self._failed(
+            self._fail(
                 instance, MeshError("host_error", f"the home cannot be written: {unwritable}", remedy=remedy)
             )
             return
-        self.shapes.learn(declaration)
+        workshop.shapes.learn(declaration)
         self._know(module, declaration)
 
     def _initialization(self, instance: Instance) -> InitializeRequest:
         config = self.entry(instance.module).config
-        state = self.starter.home.state_of(instance.module)
+        home = self.workshop.starter.home
+        state = home.state_of(instance.module)
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         return InitializeRequest(
             lifecycle_version=LIFECYCLE_VERSION,
@@ -129,56 +214,145 @@ class Candidate:
             host_features=lifecycle.HOST_FEATURES,
             config=None if config is None else Json(utf8=config),
             package_root=str(instance.package.root),
-            home=str(self.starter.home.root),
+            home=str(home.root),
             state_dir=str(state),
         )
 
-    # --- resolve ---
+    def _changed(self, graph: Graph) -> list[str]:
+        """The modules that have to be started now that it is known what they are bound to."""
+        starting: set[str] = set()
+        for module in graph.order:
+            instance = self.instances.get(module)
+            if instance is None:
+                starting.add(module)
+            elif instance not in self.started:
+                bindings = graph.nodes[module].bindings
+                providers = {
+                    (each.service, each.major): self.instances.get(each.provider) for each in bindings
+                }
+                if providers != instance.bound or starting & {each.provider for each in bindings}:
+                    starting.add(module)
+        return sorted(starting)
 
     def _resolve(self) -> Graph:
-        known = {**self.discovery.offered, **self.known}
-        for module, instance in self.instances.items():
-            if instance.failure is not None:
-                # A candidate that failed is still a candidate: nobody else takes its place.
-                known[module] = replace(
-                    known[module],
-                    unavailable=instance.failure.message,
-                    unavailable_code=instance.failure.code,
-                )
-        return resolve(self.document, known)
+        return resolve(self.document, {**self.discovery.offered, **self.known})
 
-    def _generation(self, number: int, graph: Graph) -> Generation:
-        instances = {module: self.instances[module] for module in graph.order}
-        generation = self.generation = Generation(number, graph, instances)
-        for instance in generation.instances.values():
-            instance.generation = generation
-        return generation
+    # --- what is refused ---
+
+    def _drop_faults(self) -> None:
+        """A module that fails costs the candidate, where there is something to go on with."""
+        if self.base is None:
+            return
+        faults = [fault for fault in self.faults if fault.module not in self.trying]
+        if faults:
+            raise Dropped(faults)
+
+    @property
+    def faults(self) -> list[Fault]:
+        """What failed of that which was started."""
+        return [Fault(each.module, each.failure) for each in self.started if each.failure is not None]
+
+    def _refuse_to_block(self, graph: Graph) -> None:
+        """Nothing that works is blocked, and nothing is added that cannot work.
+
+        What is disabled or removed takes its dependants with it: that is what the operator asked for.
+        """
+        base = self.base
+        if base is None:
+            return
+        faults = [
+            Fault(module, MeshError(node.reason_code or "service_unavailable", node.reason))
+            for module, node in graph.nodes.items()
+            if node.state == "blocked" and self._works(module, base) and not self._excused(node, graph, base)
+        ]
+        if faults:
+            raise Dropped(faults)
+
+    def _works(self, module: str, base: Generation) -> bool:
+        """Whether the module is active now, with everything that it requires, or is not part of `base`."""
+        node = base.graph.nodes.get(module)
+        if node is None or node.state == "disabled":
+            return True
+        if node.state == "blocked":
+            return base.definitions.get(module) != self._definitions.get(module)
+        return base.instances[module].failure is None and all(
+            self._works(binding.provider, base) for binding in node.bindings
+        )
+
+    def _excused(self, node: Node, graph: Graph, base: Generation) -> bool:
+        before = base.graph.nodes.get(node.module)
+        if before is None or node.module in self._failed or not node.unmet:
+            return False
+        providers = {(each.service, each.major): each.provider for each in before.bindings}
+        for unmet in node.unmet:
+            provider = graph.nodes.get(providers.get((unmet.service, unmet.major or 0), ""))
+            removed = (unmet.service, unmet.major) in providers and provider is None
+            if removed or (provider is not None and provider.state == "disabled"):
+                continue
+            if provider is None or provider.state == "ready" or not self._excused(provider, graph, base):
+                return False
+        return True
 
     # --- prepare ---
 
-    async def _prepare(self, generation: Generation) -> Generation:
-        """Prepares providers before consumers. Who fails is left out, with everything that stands on it."""
+    async def prepare(self, number: int, graph: Graph) -> Generation:
+        """Prepares what was started, providers before consumers. Raises `Dropped`.
+
+        Where a failure costs nobody, who fails is left out, with everything that stands on it.
+        """
+        generation = self._generation(number, graph)
+        await self._stop(generation)
         prepared: set[str] = set()
         while level := _first_level(generation.graph, without=prepared):
-            await self._each(partial(self._prepare_one, generation), level)
+            new = [module for module in level if generation.instances[module] in self.started]
+            await self._each(partial(self._prepare_one, generation), new)
             prepared.update(level)
             if any(instance.failure for instance in generation.instances.values()):
-                generation = self._generation(generation.number, self._resolve())
-                await self._drop(module for module in self.instances if module not in generation.graph.order)
+                self._drop_faults()
+                graph = self._resolve()
+                self._refuse_to_block(graph)
+                generation = self._generation(number, graph)
+                await self._stop(generation)
         return generation
+
+    def _generation(self, number: int, graph: Graph) -> Generation:
+        generation = self.generation = Generation(
+            number=number,
+            graph=graph,
+            instances={module: self.instances[module] for module in graph.order},
+            composition=self.composition,
+            cause=self.cause,
+            known=self.known,
+            definitions=self._definitions,
+            failed=self._failed,
+        )
+        for instance in generation.instances.values():
+            if instance in self.started:
+                instance.generation = generation
+        return generation
+
+    async def _stop(self, generation: Generation) -> None:
+        """Stops what was started and the generation has no use for."""
+        used = set(generation.instances.values())
+        unused = [each for each in self.started if each not in used and not each.ended.is_set()]
+        await self.workshop.retirement.drop(unused)
 
     async def _prepare_one(self, generation: Generation, module: str) -> None:
         instance = generation.instances[module]
+        edges = generation.graph.nodes[module].bindings
+        instance.bind({(each.service, each.major): generation.instances[each.provider] for each in edges})
         try:
             await lifecycle.prepare(instance, bindings(generation, module))
         except MeshError as error:
-            self._failed(instance, error)
+            self._fail(instance, error)
 
     # --- activate ---
 
-    async def _activate(self, generation: Generation) -> None:
+    async def activate(self, generation: Generation) -> None:
+        """Lets effects begin, providers before consumers. A failure leaves the generation degraded."""
         for level in generation.graph.levels():
-            await self._each(partial(self._activate_one, generation), level)
+            new = [module for module in level if generation.instances[module] in self.started]
+            await self._each(partial(self._activate_one, generation), new)
 
     async def _activate_one(self, generation: Generation, module: str) -> None:
         instance = generation.instances[module]
@@ -188,73 +362,71 @@ class Candidate:
         try:
             await lifecycle.activate(instance)
         except MeshError as error:
-            self._failed(instance, error)
+            self._fail(instance, error)
+            self.workshop.retirement.end_failed(instance)
             return
         if instance.failure is None:
             instance.reach("active")
-            self.events.emit("module", module, "active")
-
-    # --- publish ---
-
-    def _publish(self, generation: Generation) -> None:
-        failed = [instance for instance in generation.instances.values() if instance.failure]
-        generation.state = "degraded" if failed else "active"
-        self.admission.generation = generation
-        self.events.emit("generation", generation.id, generation.state)
-        for instance in failed:
-            self.tell_consumers(generation, instance)
+            self.workshop.events.emit("module", module, "active")
 
     # --- what may go wrong ---
+
+    async def drop(self) -> None:
+        """Stops everything that was started here: nothing of it came to be."""
+        await self.workshop.retirement.drop([each for each in self.started if not each.ended.is_set()])
 
     def _know(self, module: str, declaration: Declaration | None) -> None:
         version = self.packages[module].manifest.version
         self.known[module] = Known(module, version, without_kernel_services(declaration))
 
-    def _failed(self, instance: Instance, error: MeshError) -> None:
+    def _unusable(self, module: str, error: MeshError) -> None:
+        """Its package cannot be read, so that there is nothing to start."""
+        base = self.base
+        self._know(module, None)
+        self.known[module] = replace(
+            self.known[module], unavailable=error.message, unavailable_code=error.code
+        )
+        if base is not None and base.known.get(module) != self.known[module]:
+            raise Dropped([Fault(module, error)])
+        self.workshop.events.emit("module", module, "failed", error.message, error.code)
+
+    def _fail(self, instance: Instance, error: MeshError) -> None:
         if instance.failure is None:
             instance.fail(error)
-            self.events.emit("module", instance.module, "failed", error.message, error.code)
+            self.workshop.events.emit("module", instance.module, "failed", error.message, error.code)
+        module = instance.module
         if instance.declaration is None:
-            self._know(instance.module, self._declared_before(instance.module))
+            self._know(module, self._declared_before(module))
+        # A candidate that failed is still a candidate: nobody else takes its place.
+        self.known[module] = _failing(self.known[module], instance)
+        self._failed[module] = instance
 
     def _declared_before(self, module: str) -> Declaration | None:
         try:
-            return self.journal.declaration(self._key(module))
+            return self.workshop.journal.declaration(self._key(module))
         except MeshError:
-            return None  # Without a fingerprint or a journal nothing is known of it.
-
-    async def _drop(self, modules: Iterable[str]) -> None:
-        """Stops instances that the generation cannot use."""
-        await self._each(
-            self._stop, [m for m in modules if self.instances[m].state in ("starting", "failed")]
-        )
-
-    async def _stop(self, module: str) -> None:
-        instance = self.instances[module]
-        if instance.failure is None:
-            instance.reach("blocked")
-        unconfirmed = await self.starter.stop(instance, DROP_TIMEOUT)
-        self.admission.instances.pop(instance.token, None)
-        if unconfirmed is not None:
-            reason = f"cleanup is unconfirmed: {unconfirmed.message}"
-            self.events.emit("module", module, instance.state, reason)
-
-    def _read(self, module: str) -> str:
-        """What the declaration depends on. Reads the package whole, where OSError costs the module alone."""
-        _ = self.packages[module].descriptors
-        return self._key(module)
+            return None  # Without a journal nothing is known of it.
 
     def _key(self, module: str) -> str:
-        try:
-            fingerprint = self.packages[module].fingerprint
-        except BadPackage as bad:
-            raise MeshError("invalid_request", str(bad)) from None
-        return declaration_key(fingerprint, self.entry(module).config, lifecycle.HOST_FEATURES)
+        definition = self._definitions[module]
+        return declaration_key(definition.fingerprint, definition.config, lifecycle.HOST_FEATURES)
 
     async def _each(self, step: Callable[[str], Coroutine[Any, Any, None]], modules: Iterable[str]) -> None:
-        async with asyncio.TaskGroup() as group:
-            for module in modules:
-                group.create_task(step(module))
+        steps = [asyncio.ensure_future(step(module)) for module in modules]
+        try:
+            await asyncio.gather(*steps)
+        except BaseException:
+            # What the others are about to start must be known before everything is stopped.
+            for each in steps:
+                each.cancel()
+            await asyncio.gather(*steps, return_exceptions=True)
+            raise
+
+
+def _failing(known: Known, instance: Instance) -> Known:
+    assert instance.failure is not None
+    failure = instance.failure
+    return replace(known, unavailable=failure.message, unavailable_code=failure.code)
 
 
 def _first_level(graph: Graph, *, without: set[str]) -> list[str]:
@@ -277,17 +449,10 @@ def bindings(generation: Generation, module: str) -> list[Binding]:
                 file_descriptor_set=route.instance.package.descriptors,
             )
         )
-    return told
-
-
-def without_kernel_services(declaration: Declaration | None) -> Declaration | None:
-    """The declaration as resolution sees it: what the kernel serves needs no provider."""
-    if declaration is None:
-        return None
-    seen = Declaration()
-    seen.CopyFrom(declaration)
-    del seen.required_services[:]
-    seen.required_services.extend(
-        r for r in declaration.required_services if (r.name, r.major) not in KERNEL_SERVICES
+    declaration = generation.instances[module].declaration
+    told.extend(
+        Binding(service=required.name, major=1, provider=ROUTER, descriptor=SERVED[required.name])
+        for required in (declaration.required_services if declaration else ())
+        if required.name in SERVED
     )
-    return seen
+    return told

@@ -2,55 +2,46 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-import grpc
-
-from contract.declaration import describe, major_of
+from contract.declaration import major_of
 from contract.errors import MeshError
 from router.composition.graph import Absent, Graph
 from router.composition.nearest import nearest
+from router.composition.resolve import Known
+from router.generations.kernel import CONTRIBUTIONS_DESCRIPTOR
+from router.generations.route import Route, route_to
 from router.instances.instance import Instance
-from wuu.mesh.v1 import contributions_pb2
-from wuu.mesh.v1.declaration_pb2 import MethodDescriptor, ServiceDescriptor
+from router.reading import Composition
+from wuu.mesh.v1.declaration_pb2 import ServiceDescriptor
 
-CONTRIBUTIONS = "wuu.mesh.contributions"
-"""The service by which a registry reaches what a module contributes."""
-
-KERNEL_SERVICES = frozenset({(CONTRIBUTIONS, 1)})
-"""Services that a module may require and that no module provides."""
-
-CONTRIBUTIONS_DESCRIPTOR = describe(contributions_pb2.DESCRIPTOR.services_by_name["Contributions"])
-"""What every module that contributes serves, declared by the kernel in its stead."""
+State = Literal["building", "committed", "active", "degraded", "retained", "closing", "closed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
-    """Where calls to one service go, with what admission has to know about it."""
+class Definition:
+    """What an instance is a start of, beside its bindings: with another one, it is another instance."""
 
-    instance: Instance
-    descriptor: ServiceDescriptor
-    label: str
-    """`name@major`."""
-    by_path: dict[str, MethodDescriptor]
-    """By gRPC path; empty for a dynamic service."""
-    by_name: dict[str, MethodDescriptor]
-    """By the contract's spelling."""
-    calls: dict[str, grpc.aio.UnaryStreamMultiCallable[bytes, bytes]] = field(default_factory=dict)
-    """By path: what sends a unary request, made once."""
+    root: str
+    """The absolute path of its package."""
+    fingerprint: str
+    config: bytes | None
+    timeout: float | None
+    """What the composition says; it stands in the handshake of a plugin."""
 
 
-def route_to(instance: Instance, descriptor: ServiceDescriptor) -> Route:
-    """The route to a service of an instance."""
-    prefix = f"/{descriptor.grpc_service}/"
-    return Route(
-        instance=instance,
-        descriptor=descriptor,
-        label=f"{descriptor.name}@{major_of(descriptor.version)}",
-        by_path={prefix + m.rpc: m for m in descriptor.methods} if descriptor.grpc_service else {},
-        by_name={m.name: m for m in descriptor.methods},
-    )
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """What keeps a generation alive for work that outlives a call; see `wuu.mesh.v1.Leases`."""
+
+    holder: Instance
+    key: str
+    kind: str
+    since: float = field(default_factory=time.time)
+    """In the clock of `time.time()`, seconds."""
 
 
 @dataclass(slots=True, eq=False)
@@ -61,8 +52,26 @@ class Generation:
     graph: Graph
     instances: dict[str, Instance]
     """By module; every module of the graph's order."""
-    state: Literal["building", "active", "degraded", "closing"] = "building"
-    """See `GenerationStatus.state`."""
+    composition: Composition
+    """What was committed with it."""
+    cause: str
+    """What it was built for."""
+    known: Mapping[str, Known] = field(default_factory=dict)
+    """What is known of each module of the composition."""
+    definitions: Mapping[str, Definition] = field(default_factory=dict)
+    """Of each module whose package could be read."""
+    failed: Mapping[str, Instance] = field(default_factory=dict)
+    """The last instance of each module that failed before it could come into the graph's order."""
+    state: State = "building"
+    """See `GenerationRecord.state`."""
+    diagnostics: list[str] = field(default_factory=list)
+    """What is wrong with it, a sentence each."""
+    live: int = 0
+    """The live executions that keep it."""
+    leases: dict[tuple[Instance, str], Lease] = field(default_factory=dict)
+    """The leases that keep it, by holder and key."""
+    on_idle: Callable[[Generation], None] | None = None
+    """Called once nothing keeps it any more; set when another one is published."""
     _routes: dict[tuple[str | None, str, int | None], Route] = field(default_factory=dict)
     _contributions: dict[str, Route] = field(default_factory=dict)
 
@@ -70,6 +79,30 @@ class Generation:
     def id(self) -> str:
         """Ordered: later generations have greater ids."""
         return str(self.number)
+
+    @property
+    def superseded(self) -> bool:
+        """Another one has been published."""
+        return self.on_idle is not None
+
+    def hold(self) -> None:
+        """One more execution keeps it."""
+        self.live += 1
+
+    def let_go(self) -> None:
+        """One execution less keeps it."""
+        self.live -= 1
+        self.settle()
+
+    def settle(self) -> None:
+        """Closes it, where another one is published and nothing keeps it any more."""
+        if self.on_idle is not None and self.live == 0 and not self.leases:
+            self.on_idle(self)
+
+    def members(self) -> Iterator[Instance]:
+        """Every instance that it has, failed ones too."""
+        yield from self.instances.values()
+        yield from (each for module, each in self.failed.items() if module not in self.instances)
 
     def route(self, consumer: str | None, service: str, major: int | None) -> Route:
         """Where a module's calls to a service go; `consumer` None asks for the operator's own.
@@ -101,6 +134,8 @@ class Generation:
             if declaration is None or not (declaration.tools or declaration.capabilities):
                 raise _refused("method_not_found", f"{module} contributes no tool and no capability")
             found = self._contributions[module] = route_to(instance, CONTRIBUTIONS_DESCRIPTOR)
+        if found.instance.withdrawn is not None:
+            raise found.instance.withdrawn
         return found
 
     def _find(self, consumer: str | None, service: str, major: int | None) -> Route:

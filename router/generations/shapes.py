@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contract.transport import DYNAMIC
-from router.generations.generation import CONTRIBUTIONS_DESCRIPTOR
+from router.generations.kernel import CONTRIBUTIONS_DESCRIPTOR
 from wuu.mesh.v1.declaration_pb2 import Declaration, ServiceDescriptor, Shape
 
 

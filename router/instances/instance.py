@@ -64,6 +64,20 @@ class Instance:
     """Why it cannot be called; None while it can."""
     executions: set[Execution] = field(default_factory=set)
     """The live executions that it owns."""
+    leases: dict[str, Generation] = field(default_factory=dict)
+    """The generations that it keeps alive, by the key of the lease."""
+    bound: dict[tuple[str, int], Instance] = field(default_factory=dict)
+    """The instances that it was bound to as it was prepared, by service and major."""
+    dependants: set[Instance] = field(default_factory=set)
+    """The instances that were bound to it and have not ended. They end first."""
+    ending: bool = False
+    """Its stop has begun; it is shut down once."""
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once it is stopped and everything of it is gone."""
+    revoked: MeshError | None = None
+    """Why nothing but cleanup may be called of it or by it any more; None while it may."""
+    withdrawn: MeshError | None = None
+    """Why what it contributes is not offered any more; None while it is."""
     outside: int = 0
     """How many of them count against `max_in_flight`: descendants of its own do not."""
     stray_lines: int = 0
@@ -71,6 +85,8 @@ class Instance:
     last_stray_line: str = ""
     reported: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once it, or the bridge for it, has reported that it cannot go on."""
+    active_since: float | None = None
+    """When its activation ended, in the clock of `time.monotonic()`, seconds; None where it never did."""
     start_ms: int = 0
     started_at: float = field(default_factory=time.monotonic)
     """In the clock of `time.monotonic()`, seconds."""
@@ -128,6 +144,8 @@ class Instance:
     def reach(self, state: State) -> None:
         """Enters a state."""
         self.state = state
+        if state == "active":
+            self.active_since = time.monotonic()
         self.start_ms = round((time.monotonic() - self.started_at) * 1000)
 
     def fail(self, error: MeshError) -> None:
@@ -135,6 +153,12 @@ class Instance:
         if self.failure is None:
             self.failure = error
             self.reach("failed")
+
+    def bind(self, providers: dict[tuple[str, int], Instance]) -> None:
+        """Keeps what it is bound to from its preparation on."""
+        self.bound = providers
+        for provider in providers.values():
+            provider.dependants.add(self)
 
     def last_words(self) -> str:
         """The end of its log, for a message; empty where it said nothing."""

@@ -13,7 +13,9 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from google.protobuf.message import Message
 
 from router.cli.exits import NoMesh
 from router.cli.session import Session
@@ -24,13 +26,30 @@ from tests.support.composition import RECORD, Entry, write
 from tests.support.process import PATIENCE, Process, is_alive
 from tests.support.terminal import Terminal
 from wuu.mesh.v1.control_pb2 import (
+    ApplyRequest,
+    ApplyResponse,
     Event,
+    ExecutionStatus,
+    GenerationRecord,
     GetStatusRequest,
     GetStatusResponse,
     ListEventsRequest,
     ListEventsResponse,
+    ListExecutionsRequest,
+    ListExecutionsResponse,
+    ListGenerationsRequest,
+    ListGenerationsResponse,
+    ReloadRequest,
+    ReloadResponse,
+    RollbackRequest,
+    RollbackResponse,
+    SetEnabledRequest,
+    SetEnabledResponse,
     StopRequest,
+    Transition,
 )
+
+Answered = TypeVar("Answered", bound=Message)
 
 WUU_MESH = str(Path(sys.executable).with_name("wuu-mesh"))
 
@@ -216,6 +235,49 @@ class Mesh:
             if self.running:
                 self.router.kill()
             shutil.rmtree(self.directory)
+
+    # --- transitions ---
+
+    async def control(self, request: Any, response: type[Answered], rpc: str) -> Answered:
+        """One call of the control API. Raises `MeshError`."""
+        path = f"/wuu.mesh.v1.Control/{rpc}"
+        answer = await self.operator.unary(path, request.SerializeToString(), ())
+        return response.FromString(answer.message)
+
+    async def apply(
+        self, *entries: Entry, services: Iterable[Mapping[str, object]] = (), dry_run: bool = False
+    ) -> Transition:
+        """Writes another composition and applies it."""
+        self.compose(*entries, services=services)
+        request = ApplyRequest(
+            document=self.composition.read_bytes(), path=str(self.composition), dry_run=dry_run
+        )
+        return (await self.control(request, ApplyResponse, "Apply")).transition
+
+    async def reload(self, module: str = "") -> Transition:
+        """Starts a module anew, or all."""
+        return (await self.control(ReloadRequest(module=module), ReloadResponse, "Reload")).transition
+
+    async def switch(self, module: str, *, enabled: bool) -> Transition:
+        """Enables or disables a module."""
+        request = SetEnabledRequest(module=module, enabled=enabled)
+        return (await self.control(request, SetEnabledResponse, "SetEnabled")).transition
+
+    async def rollback(self) -> Transition:
+        """Applies the composition that was committed before."""
+        return (await self.control(RollbackRequest(), RollbackResponse, "Rollback")).transition
+
+    async def generations(self) -> dict[str, GenerationRecord]:
+        """The generations, by id."""
+        listed = await self.control(
+            ListGenerationsRequest(limit=1000), ListGenerationsResponse, "ListGenerations"
+        )
+        return {each.id: each for each in listed.generations}
+
+    async def executions(self) -> list[ExecutionStatus]:
+        """The live executions."""
+        answer = await self.control(ListExecutionsRequest(), ListExecutionsResponse, "ListExecutions")
+        return list(answer.executions)
 
     # --- what it leaves in the home ---
 

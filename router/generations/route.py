@@ -1,0 +1,39 @@
+"""Route: where the calls to one service go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import grpc
+
+from contract.declaration import major_of
+from router.instances.instance import Instance
+from wuu.mesh.v1.declaration_pb2 import MethodDescriptor, ServiceDescriptor
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where calls to one service go, with what admission has to know about it."""
+
+    instance: Instance
+    descriptor: ServiceDescriptor
+    label: str
+    """`name@major`."""
+    by_path: dict[str, MethodDescriptor]
+    """By gRPC path; empty for a dynamic service."""
+    by_name: dict[str, MethodDescriptor]
+    """By the contract's spelling."""
+    calls: dict[str, grpc.aio.UnaryStreamMultiCallable[bytes, bytes]] = field(default_factory=dict)
+    """By path: what sends a unary request, made once."""
+
+
+def route_to(instance: Instance, descriptor: ServiceDescriptor) -> Route:
+    """The route to a service of an instance."""
+    prefix = f"/{descriptor.grpc_service}/"
+    return Route(
+        instance=instance,
+        descriptor=descriptor,
+        label=f"{descriptor.name}@{major_of(descriptor.version)}",
+        by_path={prefix + m.rpc: m for m in descriptor.methods} if descriptor.grpc_service else {},
+        by_name={m.name: m for m in descriptor.methods},
+    )

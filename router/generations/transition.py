@@ -1,0 +1,288 @@
+"""The transition: from one generation to the next. One runs at a time, and later requests wait their turn.
+
+initialize → resolve → prepare → durable commit → activate → publish. Source: *Generations* of the design.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from contract.errors import MeshError
+from router.admission.admission import Admission
+from router.composition.document import Document
+from router.composition.graph import Graph
+from router.composition.nearest import nearest
+from router.composition.profile import effective
+from router.composition.rejected import Problem, Rejected
+from router.generations.candidate import Candidate, Dropped, Workshop
+from router.generations.difference import Difference, difference
+from router.generations.generation import Generation
+from router.generations.journal import Journal
+from router.generations.revocation import revoke
+from router.packages.discovery import Discovery
+from router.reading import Composition
+
+Read = Callable[[Composition], tuple[Document, Discovery]]
+"""Reads a composition with the packages that it can name, as they are now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One reason for which a transition changed nothing; see `wuu.mesh.v1.Problem`."""
+
+    where: str
+    message: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a transition ended; see `wuu.mesh.v1.Transition`."""
+
+    outcome: str
+    difference: Difference | None = None
+    problems: tuple[Reason, ...] = ()
+    took: float = 0.0
+    """Seconds."""
+    started: float = 0.0
+    """Of them, until every new instance had declared itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a transition is for."""
+
+    cause: str
+    composition: Callable[[Generation], Composition]
+    """The composition that it makes of the one that runs. Raises MeshError, or OSError."""
+    anew: Callable[[Generation], frozenset[str]] = lambda _: frozenset()
+    """The modules that are started anew, though nothing about them changed."""
+    dry_run: bool = False
+
+
+@dataclass(slots=True)
+class Transitions:
+    """The transitions of one mesh."""
+
+    read: Read
+    admission: Admission
+    workshop: Workshop
+    candidate: Candidate | None = None
+    """What is being built; None where nothing is."""
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _running: set[asyncio.Task[Any]] = field(default_factory=set)
+
+    async def start(self, composition: Composition, cause: str) -> Generation:
+        """The first generation: it starts what it can. Raises `Rejected` when the document is."""
+        async with self._turn:
+            candidate = self._candidate(composition, cause, None, frozenset(), frozenset())
+            graph = await candidate.declare()
+            generation = await self._prepared(candidate, candidate.cause, graph)
+            await self._commit(candidate, generation)
+            return await self._publish(candidate, generation)
+
+    async def declare(self, composition: Composition) -> Graph:
+        """What the modules of a composition declare, resolved. Raises `Rejected`."""
+        async with self._turn:
+            return await self._candidate(composition, "check", None, frozenset(), frozenset()).declare()
+
+    async def request(self, request: Request) -> Ended:
+        """Takes its turn and runs to its end, whoever stops waiting for it.
+
+        Raises `generation_closed` when the mesh stops, and what the request itself raises.
+        """
+        if self._turn.locked():
+            self._tell(request, "queued")
+        task = asyncio.create_task(self._run(request))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise MeshError("generation_closed", "the mesh is stopping", outcome="unknown") from None
+            raise
+
+    async def stop(self) -> None:
+        """Ends what runs and what waits. What was started is left to be stopped with everything else."""
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+
+    async def _run(self, request: Request) -> Ended:
+        async with self._turn:
+            base = self.admission.published()
+            self._tell(request, "running")
+            began = time.monotonic()
+            try:
+                ended = await self._attempt(request, base, began)
+            except Rejected as rejected:
+                ended = Ended(outcome="rejected", problems=tuple(map(_of_document, rejected.problems)))
+            except Dropped as dropped:
+                faults = ((fault.module, fault.error) for fault in dropped.faults)
+                problems = tuple(
+                    Reason(f"module {module}", error.message, error.code) for module, error in faults
+                )
+                ended = Ended(outcome="dropped", problems=problems)
+            except (MeshError, OSError) as failed:
+                # Of the request itself, or of the journal: there was no commit.
+                error = failed if isinstance(failed, MeshError) else MeshError("host_error", f"{failed}")
+                self._tell(request, "dropped", error.message, error.code)
+                await self._drop()
+                raise error from None
+            if ended.outcome in ("rejected", "dropped"):
+                first = ended.problems[0]
+                self._tell(request, ended.outcome, f"{first.where}: {first.message}", first.code)
+                await self._drop()
+            else:
+                self._tell(request, ended.outcome)
+            self.candidate = None
+            return replace(ended, took=time.monotonic() - began)
+
+    async def _attempt(self, request: Request, base: Generation, began: float) -> Ended:
+        composition = request.composition(base)
+        trying = self.workshop.supervision.recovering()
+        candidate = self._candidate(composition, request.cause, base, request.anew(base), trying)
+        graph = await candidate.declare()
+        started = time.monotonic() - began
+        changes = difference(base.graph, base.instances, graph, candidate.instances)
+        if request.dry_run:
+            await candidate.drop()
+            return Ended(outcome="resolved", difference=changes, started=started)
+        if changes.is_nothing and not candidate.started:
+            return Ended(outcome="unchanged", difference=changes)
+        if candidate.started and all(each.failure is not None for each in candidate.started):
+            raise Dropped(candidate.faults)
+        generation = await self._prepared(candidate, request.cause, graph)
+        await self._commit(candidate, generation)
+        # What is left of it happens whoever waits: the composition holds from here on.
+        revoke(
+            generation, base, self.workshop.retirement.alive, self.admission.executions, self.workshop.events
+        )
+        changes = difference(base.graph, base.instances, generation.graph, generation.instances)
+        await self._publish(candidate, generation)
+        self.workshop.supervision.published(generation)
+        return Ended(outcome="committed", difference=changes, started=started)
+
+    def _candidate(
+        self,
+        composition: Composition,
+        cause: str,
+        base: Generation | None,
+        anew: frozenset[str],
+        trying: frozenset[str],
+    ) -> Candidate:
+        document, discovery = self.read(composition)
+        self.candidate = Candidate(
+            workshop=self.workshop,
+            composition=composition,
+            document=document,
+            discovery=discovery,
+            cause=cause,
+            base=base,
+            anew=anew,
+            trying=trying,
+        )
+        return self.candidate
+
+    async def _prepared(self, candidate: Candidate, cause: str, graph: Graph) -> Generation:
+        # Durable before anything is told its generation: no later router gives the number again.
+        number = self.workshop.journal.begin(cause)
+        self.workshop.events.emit("generation", str(number), "building")
+        try:
+            return await candidate.prepare(number, graph)
+        except Dropped as dropped:
+            await self.workshop.journal.mark(number, "dropped", [str(dropped)])
+            raise
+
+    async def _commit(self, candidate: Candidate, generation: Generation) -> None:
+        await self.workshop.journal.commit(generation.number, candidate.composition)
+        generation.state = "committed"
+        self.workshop.events.emit("generation", generation.id, "committed")
+
+    async def _publish(self, candidate: Candidate, generation: Generation) -> Generation:
+        await candidate.activate(generation)
+        failed = {each.module: each for each in generation.members() if each.failure is not None}
+        generation.state = "degraded" if failed.keys() & generation.instances.keys() else "active"
+        for module, instance in sorted(failed.items()):
+            assert instance.failure is not None
+            generation.diagnostics.append(f"{module}: {instance.failure.message}")
+        before = self.admission.generation
+        self.admission.generation = generation
+        for instance in generation.instances.values():
+            instance.generation = generation
+        self.workshop.retirement.alive.append(generation)
+        await self.workshop.journal.mark(generation.number, generation.state, generation.diagnostics)
+        self.workshop.events.emit("generation", generation.id, generation.state)
+        if before is not None:
+            await self.workshop.retirement.supersede(before, generation)
+        return generation
+
+    async def _drop(self) -> None:
+        if self.candidate is not None:
+            await self.candidate.drop()
+        self.candidate = None
+
+    def _tell(self, request: Request, state: str, message: str = "", code: str = "") -> None:
+        self.workshop.events.emit("transition", request.cause, state, message, code)
+
+
+def _of_document(problem: Problem) -> Reason:
+    return Reason(problem.where, problem.message, "invalid_request")
+
+
+# --- what an operator may ask for ---
+
+
+def applying(composition: Composition, *, dry_run: bool) -> Request:
+    """Makes a composition the one that runs."""
+    dry = " (dry run)" if dry_run else ""
+    name = composition.path.name if composition.path else composition.name
+    return Request(cause=f"apply {name}{dry}", composition=lambda _: composition, dry_run=dry_run)
+
+
+def reloading(module: str) -> Request:
+    """Starts one module anew, or all."""
+
+    def anew(base: Generation) -> frozenset[str]:
+        return frozenset([_known(module, base)] if module else effective(base.composition.document())[0])
+
+    cause = f"reload {module}" if module else "reload"
+    return Request(cause=cause, composition=lambda base: base.composition, anew=anew)
+
+
+def switching(module: str, *, enabled: bool) -> Request:
+    """Enables or disables a module."""
+
+    def switched(base: Generation) -> Composition:
+        return replace(base.composition, enabled={**base.composition.enabled, _known(module, base): enabled})
+
+    return Request(cause=f"{'enable' if enabled else 'disable'} {module}", composition=switched)
+
+
+def going_back(journal: Journal) -> Request:
+    """Applies the composition that was committed before."""
+
+    def before(base: Generation) -> Composition:
+        committed = journal.committed_before(base.composition)
+        if committed is None:
+            raise MeshError(
+                "invalid_request",
+                "no other composition was committed in this home before",
+                remedy="`wuu-mesh generations` lists what was committed.",
+            )
+        return committed.composition
+
+    return Request(cause="rollback", composition=before)
+
+
+def _known(module: str, base: Generation) -> str:
+    if module not in base.graph.nodes:
+        raise MeshError(
+            "invalid_request", f"the composition has no module {module}{nearest(module, base.graph.nodes)}"
+        )
+    return module
