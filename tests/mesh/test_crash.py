@@ -34,6 +34,7 @@ async def mesh() -> AsyncIterator[Mesh]:
         ),
         probe("bystander", provides=["probe.bystander@1"]),
     ) as mesh:
+        mesh.without_packages()
         yield mesh
 
 

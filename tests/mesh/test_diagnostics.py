@@ -47,6 +47,7 @@ async def test_a_report_that_cannot_be_read_is_refused(mesh: Mesh) -> None:
 
 
 async def test_an_instance_that_reports_a_failure_is_ended_and_its_consumers_are_told(mesh: Mesh) -> None:
+    mesh.without_packages()
     process = Process(mesh.module("reporter")["pid"])
     broken = {"code": "protocol_violation", "message": "too many stray lines"}
     # Its answer may come before its end.

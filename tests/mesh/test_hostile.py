@@ -148,6 +148,7 @@ async def test_a_plugin_that_closes_its_output_has_failed_and_is_ended() -> None
     runtime = {"protocol": "wuu-plugin-v1"}
     plugin = Entry(id="closes", argv=(sys.executable, "-P", "-c", CLOSES_ITS_OUTPUT), runtime=runtime)
     async with running(plugin) as mesh:
+        mesh.without_packages()
         process = Process(mesh.module("closes")["pid"])
         error = await failure(mesh.call("plugin.closes@1", "do"))
         assert error.code == "service_unavailable"

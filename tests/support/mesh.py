@@ -149,6 +149,10 @@ class Mesh:
                 answer = await self.operator.unary("/wuu.mesh.v1.Control/GetStatus", request, ())
                 status.ParseFromString(answer.message)
 
+    def without_packages(self) -> None:
+        """Takes the packages away, so that nothing can be started anew: what fails stays failed."""
+        shutil.rmtree(self.directory / "packages")
+
     async def happens(self, kind: str, subject: str, state: str) -> Event:
         """The first event of the mesh that says so, be it past or to come."""
         answer = ListEventsResponse()
