@@ -38,7 +38,7 @@ class Retirement:
     _leaving: set[Instance] = field(default_factory=set)
     """The instances of generations that are closing."""
 
-    async def supersede(self, old: Generation, by: Generation) -> None:
+    async def supersede(self, old: Generation) -> None:
         """Another generation was published: the old one closes once nothing keeps it."""
         old.state = "retained"
         await self.journal.mark(old.number, "retained", old.diagnostics)

@@ -83,7 +83,9 @@ class Transitions:
             graph = await candidate.declare()
             generation = await self._prepared(candidate, candidate.cause, graph)
             await self._commit(candidate, generation)
-            return await self._publish(candidate, generation)
+            await self._publish(candidate, generation)
+            self.candidate = None
+            return generation
 
     async def declare(self, composition: Composition) -> Graph:
         """What the modules of a composition declare, resolved. Raises `Rejected`."""
@@ -95,7 +97,7 @@ class Transitions:
 
         Raises `generation_closed` when the mesh stops, and what the request itself raises.
         """
-        if self._turn.locked():
+        if self._turn.locked() or self._running:
             self._tell(request, "queued")
         task = asyncio.create_task(self._run(request))
         self._running.add(task)
@@ -204,7 +206,7 @@ class Transitions:
         generation.state = "committed"
         self.workshop.events.emit("generation", generation.id, "committed")
 
-    async def _publish(self, candidate: Candidate, generation: Generation) -> Generation:
+    async def _publish(self, candidate: Candidate, generation: Generation) -> None:
         await candidate.activate(generation)
         failed = {each.module: each for each in generation.members() if each.failure is not None}
         generation.state = "degraded" if failed.keys() & generation.instances.keys() else "active"
@@ -219,8 +221,7 @@ class Transitions:
         await self.workshop.journal.mark(generation.number, generation.state, generation.diagnostics)
         self.workshop.events.emit("generation", generation.id, generation.state)
         if before is not None:
-            await self.workshop.retirement.supersede(before, generation)
-        return generation
+            await self.workshop.retirement.supersede(before)
 
     async def _drop(self) -> None:
         if self.candidate is not None:

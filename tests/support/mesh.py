@@ -253,6 +253,10 @@ class Mesh:
     ) -> Transition:
         """Writes another composition and applies it."""
         self.compose(*entries, services=services)
+        return await self.apply_file(dry_run=dry_run)
+
+    async def apply_file(self, *, dry_run: bool = False) -> Transition:
+        """Applies the composition as it stands in its file."""
         request = ApplyRequest(
             document=self.composition.read_bytes(), path=str(self.composition), dry_run=dry_run
         )

@@ -53,6 +53,8 @@ from wuu.mesh.v1.declaration_pb2 import (
 from wuu.mesh.v1.diagnostics_pb2 import Failure
 from wuu.mesh.v1.dynamic_pb2 import InvokeRequest, InvokeResponse
 from wuu.mesh.v1.json_pb2 import Json
+from wuu.mesh.v1.leases_pb2 import AcquireLeaseRequest, ReleaseLeaseRequest
+from wuu.mesh.v1.leases_pb2_grpc import LeasesStub
 from wuu.mesh.v1.lifecycle_pb2 import InitializeRequest, InitializeResponse, ServiceChangedRequest
 
 EXECUTE_TOOL = "/wuu.mesh.v1.Contributions/ExecuteTool"
@@ -74,6 +76,7 @@ class Probe(Module):
         self._happened = asyncio.Event()
         self._ignoring: asyncio.Task[bool] | None = None
         self._gone = asyncio.Event()
+        self._open: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._abandoned: set[asyncio.Task[Any]] = set()
         # Calls under another token or execution than our own, which the kit does not make.
         self._channel = grpc.aio.insecure_channel(handshake.router, options=CHANNEL_OPTIONS)
@@ -238,6 +241,45 @@ class Probe(Module):
                 await asyncio.Event().wait()
         return {**outcome, "context": await self.context(b"", call)}
 
+    async def each(self, params: bytes, call: Call) -> Any:
+        """Makes nested calls one after the other, and tells what became of each."""
+        asked = msgspec.json.decode(params, type=list[NestedCall])
+        return [await self._outcome(one, call.mesh, call.context.execution) for one in asked]
+
+    async def later(self, params: bytes, call: Call) -> Any:
+        """Returns at once, and makes a nested call outside of any execution once it is let through."""
+        asked = msgspec.json.decode(params, type=NestedCall)
+        task = asyncio.create_task(self._later(asked))
+        self._abandoned.add(task)
+
+    async def _later(self, asked: NestedCall) -> None:
+        await self._open[asked.key].wait()
+        self._outcomes.append(await self._outcome(asked, self.mesh, ""))
+        self._tell()
+
+    async def wait(self, params: bytes, call: Call) -> Any:
+        """Returns once the key is let through."""
+        key = msgspec.json.decode(params, type=Waited).key
+        with self._waiting(key, call):
+            await self._open[key].wait()
+        return key
+
+    async def let(self, params: bytes, _: Call) -> Any:
+        """Lets a key through, now and later."""
+        self._open[msgspec.json.decode(params, type=Waited).key].set()
+
+    async def lease(self, params: bytes, call: Call) -> Any:
+        """Takes a lease under a key, and tells the generation that it keeps."""
+        key = msgspec.json.decode(params, type=Waited).key
+        leases = call.mesh.stub(LeasesStub, "wuu.mesh.leases@1")
+        return (await leases.AcquireLease(AcquireLeaseRequest(key=key, kind="job"))).generation
+
+    async def release(self, params: bytes, call: Call) -> Any:
+        """Releases the lease of a key, and tells whether it was held."""
+        key = msgspec.json.decode(params, type=Waited).key
+        leases = self.mesh.stub(LeasesStub, "wuu.mesh.leases@1")
+        return (await leases.ReleaseLease(ReleaseLeaseRequest(key=key))).released
+
     async def abandon(self, params: bytes, call: Call) -> Any:
         """Begins the first of two nested calls, awaits only the second, and returns. `outcomes` has both."""
         first, second = msgspec.json.decode(params, type=tuple[NestedCall, NestedCall])
@@ -346,6 +388,12 @@ class Probe(Module):
         "echo": echo,
         "context": context,
         "call": call,
+        "each": each,
+        "later": later,
+        "wait": wait,
+        "let": let,
+        "lease": lease,
+        "release": release,
         "abandon": abandon,
         "outcomes": outcomes,
         "hang": hang,
