@@ -149,6 +149,12 @@ class Mesh:
                 answer = await self.operator.unary("/wuu.mesh.v1.Control/GetStatus", request, ())
                 status.ParseFromString(answer.message)
 
+    async def reached(self) -> None:
+        """Returns once a mesh that is starting can be asked."""
+        async with asyncio.timeout(PATIENCE):
+            while not self.running:  # noqa: ASYNC110 (a file does not say when it is written)
+                await asyncio.sleep(0.01)
+
     def without_packages(self) -> None:
         """Takes the packages away, so that nothing can be started anew: what fails stays failed."""
         shutil.rmtree(self.directory / "packages")

@@ -36,6 +36,7 @@ from tests.support.script import (
     Crash,
     Failing,
     Forked,
+    Job,
     NestedCall,
     Report,
     StepName,
@@ -138,6 +139,8 @@ class Probe(Module):
                 outcome = await self._outcome(action.call, self.mesh, "")
                 self._outcomes.append(outcome)
                 self._record(f"{name}: {msgspec.json.encode(outcome).decode()}")
+            elif action.begin is not None:
+                self._abandoned.add(asyncio.create_task(self._outcome(action.begin, self.mesh, "")))
             elif action.error:
                 raise MeshError("host_error", action.error)
             elif action.hang:
@@ -246,16 +249,19 @@ class Probe(Module):
         asked = msgspec.json.decode(params, type=list[NestedCall])
         return [await self._outcome(one, call.mesh, call.context.execution) for one in asked]
 
-    async def later(self, params: bytes, call: Call) -> Any:
-        """Returns at once, and makes a nested call outside of any execution once it is let through."""
-        asked = msgspec.json.decode(params, type=NestedCall)
-        task = asyncio.create_task(self._later(asked))
+    async def job(self, params: bytes, call: Call) -> Any:
+        """Begins work that outlives the call, under a lease, and returns. The record tells of it."""
+        asked = msgspec.json.decode(params, type=Job)
+        await self._lease(asked.key, call)
+        task = asyncio.create_task(self._work(asked))
         self._abandoned.add(task)
 
-    async def _later(self, asked: NestedCall) -> None:
-        await self._open[asked.key].wait()
-        self._outcomes.append(await self._outcome(asked, self.mesh, ""))
-        self._tell()
+    async def _work(self, job: Job) -> None:
+        for asked in job.calls:
+            outcome = await self._outcome(asked, self.mesh, "")
+            self._record(f"job: {msgspec.json.encode(outcome).decode()}")
+        leases = self.mesh.stub(LeasesStub, "wuu.mesh.leases@1")
+        await leases.ReleaseLease(ReleaseLeaseRequest(key=job.key))
 
     async def wait(self, params: bytes, call: Call) -> Any:
         """Returns once the key is let through."""
@@ -270,9 +276,12 @@ class Probe(Module):
 
     async def lease(self, params: bytes, call: Call) -> Any:
         """Takes a lease under a key, and tells the generation that it keeps."""
-        key = msgspec.json.decode(params, type=Waited).key
+        return await self._lease(msgspec.json.decode(params, type=Waited).key, call)
+
+    async def _lease(self, key: str, call: Call) -> str:
         leases = call.mesh.stub(LeasesStub, "wuu.mesh.leases@1")
-        return (await leases.AcquireLease(AcquireLeaseRequest(key=key, kind="job"))).generation
+        generation: str = (await leases.AcquireLease(AcquireLeaseRequest(key=key, kind="job"))).generation
+        return generation
 
     async def release(self, params: bytes, call: Call) -> Any:
         """Releases the lease of a key, and tells whether it was held."""
@@ -389,7 +398,7 @@ class Probe(Module):
         "context": context,
         "call": call,
         "each": each,
-        "later": later,
+        "job": job,
         "wait": wait,
         "let": let,
         "lease": lease,

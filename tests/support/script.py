@@ -34,6 +34,8 @@ class Action(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
     call: NestedCall | None = None
     """Its outcome is recorded and kept for the method `outcomes`, and the step goes on."""
+    begin: NestedCall | None = None
+    """It is made while the step goes on, and nobody waits for it."""
     error: str = ""
     """The step fails with `host_error` and this message."""
     hang: bool = False
@@ -102,3 +104,12 @@ class Forked(msgspec.Struct, forbid_unknown_fields=True):
 
     session: bool = False
     """In a session, and so in a process group, of its own."""
+
+
+class Job(msgspec.Struct, forbid_unknown_fields=True):
+    """Work that outlives the call in which it begins."""
+
+    key: str
+    """Of its lease."""
+    calls: tuple[NestedCall, ...]
+    """Made one after the other, outside of any execution; then the lease is released."""
