@@ -147,7 +147,7 @@ class Mesh:
         return Listener(sockets / "router", instances), Listener(sockets / "control", operator)
 
     async def _recover(self, module: str) -> bool:
-        request = Request(cause=f"recover {module}", composition=lambda base: base.composition)
+        request = Request(cause=f"recover {module}", composition=lambda base: base.composition, recovers=True)
         try:
             ended = await self.transitions.request(request)
         except MeshError:

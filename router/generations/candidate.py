@@ -248,6 +248,11 @@ class Candidate:
             raise Dropped(faults)
 
     @property
+    def recovered(self) -> bool:
+        """Whether anything that was only tried came to be."""
+        return any(each.failure is None for each in self.started if each.module in self.trying)
+
+    @property
     def faults(self) -> list[Fault]:
         """What failed of that which was started."""
         return [Fault(each.module, each.failure) for each in self.started if each.failure is not None]

@@ -62,6 +62,8 @@ class Request:
     anew: Callable[[Generation], frozenset[str]] = lambda _: frozenset()
     """The modules that are started anew, though nothing about them changed."""
     dry_run: bool = False
+    recovers: bool = False
+    """It is made for what crashed alone, and is no use where all of that fails again."""
 
 
 @dataclass(slots=True)
@@ -157,7 +159,7 @@ class Transitions:
             return Ended(outcome="resolved", difference=changes, started=started)
         if changes.is_nothing and not candidate.started:
             return Ended(outcome="unchanged", difference=changes)
-        if candidate.started and all(each.failure is not None for each in candidate.started):
+        if request.recovers and not candidate.recovered:
             raise Dropped(candidate.faults)
         generation = await self._prepared(candidate, request.cause, graph)
         await self._commit(candidate, generation)

@@ -149,6 +149,14 @@ class Mesh:
                 answer = await self.operator.unary("/wuu.mesh.v1.Control/GetStatus", request, ())
                 status.ParseFromString(answer.message)
 
+    async def settled(self) -> None:
+        """Returns once the newest generation is active."""
+        answer = ListEventsResponse()
+        async with asyncio.timeout(PATIENCE):
+            while self.status()["generation"]["state"] != "active":
+                request = ListEventsRequest(cursor=answer.cursor, wait_ms=1000)
+                answer = await self.control(request, ListEventsResponse, "ListEvents")
+
     async def reached(self) -> None:
         """Returns once a mesh that is starting can be asked."""
         async with asyncio.timeout(PATIENCE):
