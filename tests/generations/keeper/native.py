@@ -24,7 +24,12 @@ class Native(Module):
         self._keeper = Keeper(*sys.argv[1:])
 
     async def initialized(self, request: InitializeRequest) -> InitializeResponse:
-        methods = [MethodDescriptor(name=name, **schemas) for name, schemas in METHODS.items()]
+        methods = [
+            MethodDescriptor(
+                name=name, input_schema=each["input_schema"], output_schema=each["output_schema"]
+            )
+            for name, each in METHODS.items()
+        ]
         service = ServiceDescriptor(name="keeper.words", version="1.0.0", methods=methods)
         return InitializeResponse(lifecycle_version=2, declaration=Declaration(provided_services=[service]))
 
