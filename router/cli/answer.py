@@ -13,6 +13,11 @@ def emit(value: Any) -> None:
     _write(msgspec.json.format(msgspec.json.encode(value), indent=2))
 
 
+def emit_line(value: Any) -> None:
+    """A value on a line of its own, as one of many."""
+    _write(msgspec.json.encode(value))
+
+
 def emit_json(text: bytes) -> None:
     """JSON text: laid out for a terminal, byte for byte for anything else."""
     _write(msgspec.json.format(text, indent=2) if sys.stdout.isatty() else text)

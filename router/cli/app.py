@@ -7,7 +7,15 @@ from typing import Annotated
 import typer
 
 from router.cli import complete
-from router.cli.options import CompositionOption, HomeOption, JsonOption, TimeoutOption, refuse_arguments
+from router.cli.options import (
+    CompositionOption,
+    FileArgument,
+    HomeOption,
+    JsonOption,
+    ModuleArgument,
+    TimeoutOption,
+    refuse_arguments,
+)
 
 _SETTINGS = {"help_option_names": ["--help", "-h"]}
 _REFUSING = {"allow_extra_args": True}
@@ -93,6 +101,142 @@ def check(
     from router.cli.check import explain
 
     explain(home, composition, start=start, json=json)
+
+
+@app.command()
+def apply(
+    composition: FileArgument,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Say what would become of it. New modules are started and asked, no more."
+        ),
+    ] = False,
+    home: HomeOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Make a composition the one that runs.
+
+    Calls in flight end where they began.
+
+    Exits with 2 when it is rejected, 1 when it is dropped or degraded, 0 otherwise.
+    """
+    from router.cli.apply import apply
+
+    apply(home, composition, dry_run=dry_run, json=json)
+
+
+@app.command()
+def reload(
+    module: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODULE",
+            help="The module; every module without one.",
+            autocompletion=complete.modules,
+            show_default=False,
+        ),
+    ] = "",
+    home: HomeOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Start modules anew, with what depends on them.
+
+    Their packages are read again, and what failed is tried again.
+    """
+    from router.cli.reload import reload
+
+    reload(home, module, json=json)
+
+
+@app.command()
+def enable(module: ModuleArgument, home: HomeOption = None, json: JsonOption = False) -> None:
+    """Enable a module of the running composition."""
+    from router.cli.enable import enable
+
+    enable(home, module, json=json)
+
+
+@app.command()
+def disable(module: ModuleArgument, home: HomeOption = None, json: JsonOption = False) -> None:
+    """Disable a module of the running composition.
+
+    Its calls are cancelled at once, in every generation; who requires it becomes inactive.
+    """
+    from router.cli.disable import disable
+
+    disable(home, module, json=json)
+
+
+@app.command()
+def rollback(home: HomeOption = None, json: JsonOption = False) -> None:
+    """Go back to the composition before, as a new generation."""
+    from router.cli.rollback import rollback
+
+    rollback(home, json=json)
+
+
+@app.command()
+def generations(
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=1, max=1000, help="Show the newest N, at most 1000.")
+    ] = 20,
+    home: HomeOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show the generations, the newest first.
+
+    What they were built for, what keeps them, and what did not end well in them.
+    """
+    from router.cli.generations import show
+
+    show(home, limit, json=json)
+
+
+@app.command()
+def executions(
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Go on as they change, until Ctrl-C or the mesh's end.")
+    ] = False,
+    home: HomeOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show the calls that live now, in every generation."""
+    from router.cli.executions import show
+
+    show(home, watch=watch, json=json)
+
+
+@app.command()
+def cancel(
+    execution: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID",
+            help="The execution, as `executions` shows it.",
+            autocompletion=complete.executions,
+        ),
+    ],
+    home: HomeOption = None,
+) -> None:
+    """Cancel an execution and all that it called."""
+    from router.cli.cancel import cancel
+
+    cancel(home, execution)
+
+
+@app.command()
+def events(
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on as they happen, until Ctrl-C or the mesh's end.")
+    ] = False,
+    home: HomeOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Print what happened, in order."""
+    from router.cli.events import print_events
+
+    print_events(home, follow=follow, json=json)
 
 
 @app.command()

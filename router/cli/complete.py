@@ -44,6 +44,11 @@ def tools(context: typer.Context, incomplete: str) -> list[str]:
     )
 
 
+def executions(context: typer.Context, incomplete: str) -> list[str]:
+    """The executions that live."""
+    return _completed(context, incomplete, lambda session: [row.id for row in session.executions()])
+
+
 def join_words() -> None:
     """bash ends a word at `@` and hands on `a.b@1` as three; of those before the completed one, makes one."""
     if os.environ.get("_WUU_MESH_COMPLETE") != "complete_bash":

@@ -28,10 +28,22 @@ def read_or_fail(composition: Path | None, home: Home) -> tuple[Composition, Doc
     except OSError as unreadable:
         if composition is None or unreadable.filename != str(composition):
             refuse_file(unreadable)
-        remedy = "Name a composition with -c FILE."
-        if unreadable.errno == errno.EACCES:
-            remedy = "Allow yourself to read it, or name another with -c FILE."
-        fail(EXIT_USAGE, f"{composition}: {unreadable.strerror}", remedy)
+        _refuse(composition, unreadable, "with -c FILE")
+
+
+def document_or_fail(composition: Path) -> bytes:
+    """The text of a composition that is the argument of a command; without one, the command ends with 2."""
+    try:
+        return composition.read_bytes()
+    except OSError as unreadable:
+        _refuse(composition, unreadable, "as FILE")
+
+
+def _refuse(composition: Path, unreadable: OSError, how: str) -> NoReturn:
+    remedy = f"Name a composition {how}."
+    if unreadable.errno == errno.EACCES:
+        remedy = f"Allow yourself to read it, or name another {how}."
+    fail(EXIT_USAGE, f"{composition}: {unreadable.strerror}", remedy)
 
 
 @contextmanager

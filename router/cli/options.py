@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from router.cli import given
+from router.cli import complete, given
 from router.limits import MAX_TIMEOUT
 
 
@@ -66,6 +66,12 @@ CompositionOption = Annotated[
         help="The composition; the product's own by default.",
         show_default=False,
     ),
+]
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", callback=_file, help="The composition.")]
+
+ModuleArgument = Annotated[
+    str, typer.Argument(metavar="MODULE", help="The module.", autocompletion=complete.modules)
 ]
 
 TimeoutOption = Annotated[

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -89,6 +91,13 @@ class Session:
         )
         return answer.tools
 
+    def executions(self) -> Sequence[control_pb2.ExecutionStatus]:
+        """The executions that live now."""
+        answer: control_pb2.ListExecutionsResponse = self.ask(
+            self.control.ListExecutions, control_pb2.ListExecutionsRequest()
+        )
+        return answer.executions
+
     def ask(self, rpc: Callable[..., Any], request: Any) -> Any:
         """One call of the control API. Raises `NoMesh` when the mesh goes away before it answers."""
         try:
@@ -98,6 +107,17 @@ class Session:
             if status.code() in _GONE and error_info(status.trailing_metadata()) is None:
                 raise NoMesh(self.home) from None
             raise from_rpc_error(status) from None
+
+    def begin(self, rpc: Callable[..., Any], request: Any) -> Future[Any]:
+        """One call of the control API, as `ask` makes it, that goes on beside this thread.
+
+        With a future of gRPC's own, a Ctrl-C at the wrong moment leaves a channel that never closes.
+        """
+        return self._beside.submit(self.ask, rpc, request)
+
+    @cached_property
+    def _beside(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor()
 
     def unary(self, path: str, request: bytes, metadata: Sequence[tuple[str, str]]) -> bytes:
         """One call of a service, in serialized messages."""

@@ -16,6 +16,12 @@ STYLES = {
     "failed": "red",
     "degraded": "yellow",
     "building": "yellow",
+    "committed": "yellow",
+    "retained": "yellow",
+    "closing": "yellow",
+    "dropped": "red",
+    "lost": "red",
+    "cancelled": "yellow",
     "declaration unknown": "yellow",
 }
 

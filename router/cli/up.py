@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console, Group
@@ -12,17 +12,13 @@ from rich.live import Live
 from router.cli.composition import accepted, read_or_fail
 from router.cli.exits import NoMesh, explained
 from router.cli.given import repeated
+from router.cli.happening import Events, Happening, told
 from router.cli.launch import Launch
 from router.cli.session import Session
 from router.cli.status import modules_table, reason, reasons
-from router.cli.terminal import console, printable
+from router.cli.terminal import console
 from router.home import Home
-from wuu.mesh.v1.control_pb2 import Event, GetStatusResponse, ListEventsRequest, ListEventsResponse
-
-EVENTS_WAIT_MS = 10_000
-
-Happened = Iterator[Sequence[Event]]
-"""What happens, in order, a few events at a time. It ends with the `NoMesh` of a router that is gone."""
+from wuu.mesh.v1.control_pb2 import Event, GetStatusResponse
 
 
 def start(root: Path | None, composition: Path | None, *, detach: bool) -> None:
@@ -39,7 +35,7 @@ def start(root: Path | None, composition: Path | None, *, detach: bool) -> None:
         running = launch.announced()
         try:
             with Session(home, running.control) as session:
-                happened = _happened(session)
+                happened = Happening(session).coming()
                 _show_start(session, launch, happened, out)
                 _tell_ready(session.status(), out, detach=detach)
                 if detach:
@@ -50,16 +46,7 @@ def start(root: Path | None, composition: Path | None, *, detach: bool) -> None:
             launch.finish()
 
 
-def _happened(session: Session) -> Happened:
-    cursor = ""
-    while True:
-        request = ListEventsRequest(cursor=cursor, wait_ms=EVENTS_WAIT_MS)
-        answer: ListEventsResponse = session.ask(session.control.ListEvents, request)
-        cursor = answer.cursor
-        yield answer.events
-
-
-def _show_start(session: Session, launch: Launch, happened: Happened, out: Console) -> None:
+def _show_start(session: Session, launch: Launch, happened: Events, out: Console) -> None:
     """Shows each module coming up, until the generation is published."""
     if not out.is_terminal or out.is_dumb_terminal:
         _until_published(happened, lambda events: _tell(events, launch, out))
@@ -78,7 +65,7 @@ def _show_start(session: Session, launch: Launch, happened: Happened, out: Conso
         _until_published(happened, redraw)
 
 
-def _until_published(happened: Happened, show: Callable[[Sequence[Event]], None]) -> None:
+def _until_published(happened: Events, show: Callable[[Sequence[Event]], None]) -> None:
     for events in happened:
         show(events)
         if any(event.kind == "generation" and event.state in ("active", "degraded") for event in events):
@@ -87,12 +74,10 @@ def _until_published(happened: Happened, show: Callable[[Sequence[Event]], None]
 
 def _tell(events: Sequence[Event], launch: Launch, out: Console) -> None:
     for event in events:
-        subject = f" {event.subject}" if event.subject else ""
-        why = printable(f"{event.code}: {event.message}" if event.code else event.message)
-        message = f": {why}" if why else ""
+        line = told(event)
         if launch.interrupts and (event.kind, event.state) == ("mesh", "stopping"):
-            message = "; Ctrl-C again ends it at once"
-        out.print(f"{event.kind}{subject} {event.state}{message}", soft_wrap=True)
+            line = "mesh stopping; Ctrl-C again ends it at once"
+        out.print(line, soft_wrap=True)
 
 
 def _tell_ready(answer: GetStatusResponse, out: Console, *, detach: bool) -> None:

@@ -1,0 +1,16 @@
+"""`wuu-mesh disable`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from router.cli.argument import check_module
+from router.cli.transition import carry_out
+from wuu.mesh.v1.control_pb2 import SetEnabledRequest
+
+
+def disable(root: Path | None, module: str, *, json: bool) -> None:
+    """Disables a module in the composition that runs."""
+    check_module(module)
+    request = SetEnabledRequest(module=module, enabled=False)
+    carry_out(root, "SetEnabled", request, json=json)
