@@ -51,7 +51,7 @@ def print_difference(out: Console, difference: control_pb2.Difference) -> None:
     for change in difference.bindings:
         binding = f"{change.consumer or 'everybody'}: {change.service}@{change.major}"
         out.print(f"  {binding} {change.before or 'nobody'} → {change.after or 'nobody'}", soft_wrap=True)
-    for blocked in difference.blocked:
-        out.print(
-            printable(f"module {blocked.where} blocked: {blocked.code}: {blocked.message}"), soft_wrap=True
-        )
+    if difference.blocked:
+        out.print("not running:")
+    for each in difference.blocked:
+        out.print(printable(f"  {each.where}: {each.code}: {each.message}"), soft_wrap=True)

@@ -11,7 +11,6 @@ import msgspec
 from rich.live import Live
 from rich.table import Table
 
-from router.cli import reply
 from router.cli.answer import emit, emit_line
 from router.cli.exits import NoMesh, explained, say
 from router.cli.moment import age
@@ -58,7 +57,7 @@ def execution_json(execution: ExecutionStatus) -> dict[str, Any]:
         "method": execution.method,
         "started_unix_ms": execution.started_unix_ms,
         "deadline_unix_ms": execution.deadline_unix_ms or None,
-        "progress": msgspec.Raw(reply.checked(progress, execution.owner, "progress")) if progress else None,
+        "progress": msgspec.Raw(progress) if progress else None,
         "progress_unix_ms": execution.progress_unix_ms or None,
         "state": execution.state,
     }
@@ -78,7 +77,7 @@ def executions_table(executions: Executions) -> Table:
             f"{execution.service} {execution.method}",
             age(execution.started_unix_ms, now_ms),
             "retained" if execution.retained else "–",
-            printable(execution.progress.utf8.decode(errors="replace")) or "–",
+            printable(execution.progress.utf8.decode()) or "–",
         )
     return rows
 

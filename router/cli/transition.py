@@ -82,7 +82,8 @@ def _conclude(transition: control_pb2.Transition, *, quiet: bool) -> None:
     if not quiet:
         out = console()
         out.print(_heading(transition))
-        print_difference(out, transition.difference)
+        if transition.outcome != "unchanged":
+            print_difference(out, transition.difference)
     if transition.outcome == "committed" and transition.generation.state == "degraded":
         _degrade(transition.generation)
 
@@ -102,13 +103,10 @@ def _heading(transition: control_pb2.Transition) -> str:
 def _drop(transition: control_pb2.Transition) -> NoReturn:
     for each in transition.problems:
         code = CODES.get(each.code)
-        # Where it is no module's, the router's own log is meant.
-        remedy = code.remedy.replace(" MODULE", each.where and f" {each.where}") if code else ""
+        remedy = code.remedy.replace("MODULE", each.where.removeprefix("module ")) if code else ""
         say(f"{each.where}: {each.code}: {each.message}", remedy)
-    kept = transition.generation
-    fail(
-        EXIT_ERROR, f"the candidate was dropped before its commit; generation {kept.id} {kept.state} goes on"
-    )
+    kept = f"generation {transition.generation.id} goes on as it was"
+    fail(EXIT_ERROR, f"the candidate was dropped before its commit; {kept}")
 
 
 def _degrade(generation: control_pb2.GenerationStatus) -> NoReturn:

@@ -32,6 +32,8 @@ def offered(mesh: Mesh, *words: str) -> list[str]:
     [
         (["st"], ["status"]),
         (["logs", "b"], ["blocked", "borrower"]),
+        (["reload", "b"], ["blocked", "borrower"]),
+        (["disable", "no"], ["notes"]),
         (["call", "probe.no"], ["probe.notes@1"]),
         # bash takes the @ for the end of a word.
         (["call", "probe.notes", "@", "1", "ec"], ["echo"]),

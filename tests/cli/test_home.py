@@ -33,6 +33,12 @@ async def nowhere() -> AsyncIterator[Mesh]:
         ("status", "--json"),
         ("call", "probe.a@1", "echo"),
         ("tool", "run", "a/b", "{}"),
+        ("apply", "composition.json"),
+        ("disable", "a"),
+        ("generations",),
+        ("executions", "--watch"),
+        ("cancel", "1"),
+        ("events", "--follow"),
     ],
 )
 async def test_without_a_mesh_every_command_ends_with_3_and_says_so(
