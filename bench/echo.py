@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from bench.benchmark import Benchmark, Failed, Say
+from bench.bounds import Bound, bounds
 from bench.columns import Column, Sample, column, sample
 from bench.mesh import RunningMesh, mesh
 from bench.nginx import find_nginx, nginx
@@ -93,17 +94,7 @@ def show(figures: EchoFigures) -> RenderableType:
     times = Table("", "p50", "p99", "calls/s", "p50 ÷ direct", "calls/s ÷ direct", box=None, pad_edge=False)
     for name, way in (("direct", figures.direct), ("router", figures.router), ("nginx", figures.nginx)):
         times.add_row(name, *(_cells(way) if way else ["not installed"]))
-    bounds = Table("", "measured", "bound", "", box=None, pad_edge=False)
-    for bound in BOUNDS:
-        value = bound.of(figures)
-        holds = value >= bound.limit if bound.at_least else value <= bound.limit
-        bounds.add_row(
-            bound.what,
-            f"{value:g} {bound.unit}",
-            f"{'≥' if bound.at_least else '≤'} {bound.limit:g} {bound.unit}",
-            "[green]holds[/]" if holds else "[red]does not hold[/]",
-        )
-    return Group(times, "", bounds)
+    return Group(times, "", bounds(BOUNDS, figures))
 
 
 def _cells(way: Column) -> list[str]:
@@ -191,18 +182,7 @@ def _mib(size: int) -> float:
     return round(size / 2**20, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """What a figure must reach."""
-
-    what: str
-    of: Callable[[EchoFigures], float]
-    limit: float
-    unit: str = ""
-    at_least: bool = False
-
-
-BOUNDS = (
+BOUNDS: tuple[Bound[EchoFigures], ...] = (
     Bound("router p50 ÷ direct", lambda f: f.router.p50_ratio, 3.0),
     Bound("router calls/s ÷ direct", lambda f: f.router.throughput_ratio, 0.30, at_least=True),
     Bound("cold start", lambda f: f.cold_start_s, 2.0, "s"),

@@ -25,7 +25,8 @@ class RunningMesh:
     """A mesh in a home of its own."""
 
     def __init__(self, home: Path) -> None:
-        self._home = home
+        self.home = home
+        """Its directory."""
 
     def call(self, service: str, method: str, params: Mapping[str, Any] | None = None) -> Any:
         """Calls a service as the operator."""
@@ -59,7 +60,7 @@ class RunningMesh:
         self._run("down")
 
     def _run(self, *arguments: str) -> bytes:
-        command = [_COMMAND, *arguments, "--home", str(self._home)]
+        command = [_COMMAND, *arguments, "--home", str(self.home)]
         ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         if ended.returncode:
             words = ended.stderr.decode(errors="replace").strip()

@@ -7,6 +7,7 @@ from typing import Any
 
 from bench.benchmark import Benchmark
 from bench.echo import ECHO
+from bench.swap import SWAP
 
-BENCHMARKS: Mapping[str, Benchmark[Any]] = {benchmark.name: benchmark for benchmark in (ECHO,)}
+BENCHMARKS: Mapping[str, Benchmark[Any]] = {benchmark.name: benchmark for benchmark in (ECHO, SWAP)}
 """Every benchmark, in the order of the list."""

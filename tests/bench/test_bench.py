@@ -42,9 +42,40 @@ def test_echo_prints_one_json_object_with_every_figure() -> None:
     assert "round 1/1" in ended.stderr
 
 
+def test_swap_prints_one_json_object_with_every_figure_and_no_call_goes_wrong() -> None:
+    ended = bench("swap", "--quick", "--json")
+    assert ended.returncode == 0, ended.stderr
+    figures = json.loads(ended.stdout)
+    promised = (
+        "swaps",
+        "failed",
+        "lost",
+        "duplicated",
+        "apply_ms_p50",
+        "p99_ratio",
+        "disable_ms_max",
+        "leaked",
+    )
+    assert list(figures)[: len(promised)] == list(promised)
+    assert figures["swaps"] == 4
+    for wrong in ("failed", "lost", "duplicated", "strayed", "leaked"):
+        assert figures[wrong] == 0, figures
+    assert figures["errors"] == {}
+    assert set(figures["leaks"].values()) == {0}
+    assert figures["disable_ms_max"] == max(figures["disable_ms"]) > 0
+    for kind in ("selection", "consumer"):
+        assert figures[kind]["swaps"] == 4
+        assert figures[kind]["calls"] > 0
+        assert figures[kind]["p99_ratio"] > 0
+        assert figures[kind]["apply_ms_p50"] > 0
+    # A selection starts nothing; a consumer whose provider is another one is started anew.
+    assert figures["selection"]["start_ms_p50"] == 0 < figures["consumer"]["start_ms_p50"]
+    assert "leak 20/20" in ended.stderr
+
+
 def test_without_a_name_the_benchmarks_are_listed() -> None:
     assert "echo" in bench().stdout
-    assert list(json.loads(bench("--json").stdout)) == ["echo"]
+    assert list(json.loads(bench("--json").stdout)) == ["echo", "swap"]
 
 
 def test_an_unknown_name_ends_with_2_and_the_nearest_name() -> None:
