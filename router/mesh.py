@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -146,13 +146,11 @@ class Mesh:
         sockets = self.home.sockets
         return Listener(sockets / "router", instances), Listener(sockets / "control", operator)
 
-    async def _recover(self, module: str) -> bool:
+    async def _recover(self, module: str) -> None:
         request = Request(cause=f"recover {module}", composition=lambda base: base.composition, recovers=True)
-        try:
-            ended = await self.transitions.request(request)
-        except MeshError:
-            return False  # The events say why; the next try has the same reasons to be made.
-        return ended.outcome == "committed"
+        # Where it does not come to be, the events say why.
+        with suppress(MeshError):
+            await self.transitions.request(request)
 
     # --- as the operator sees it ---
 

@@ -42,8 +42,8 @@ class Supervision:
     admission: Admission
     children: Children
     events: Events
-    recover: Callable[[str], Awaitable[bool]]
-    """Starts what failed anew, in a transition for a module; whether it came to be."""
+    recover: Callable[[str], Awaitable[None]]
+    """Starts what failed anew, in a transition for a module."""
     _backoffs: defaultdict[str, Backoff] = field(default_factory=lambda: defaultdict(Backoff))
     _due: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _background: set[asyncio.Task[None]] = field(default_factory=set)
@@ -171,13 +171,12 @@ class Supervision:
     def _recover_later(self, instance: Instance) -> None:
         if instance.active_since is None:
             return  # Its activation failed: nothing that would go another way by itself.
-        served = time.monotonic() - instance.active_since
-        self._schedule(instance.module, served)
+        if instance.module not in self._due:
+            self._schedule(instance.module, time.monotonic() - instance.active_since)
 
     def _schedule(self, module: str, served: float) -> None:
         wait = self._backoffs[module].next(served, random.random())
         if wait is None:
-            self._due.pop(module, None)
             remedy = f"it failed again and again; `wuu-mesh reload {module}` tries once more"
             self.events.emit("module", module, "gave-up", remedy)
             return
@@ -187,11 +186,11 @@ class Supervision:
     async def _recover(self, module: str, wait: float) -> None:
         await asyncio.sleep(wait)
         me = self._due.get(module)
-        came_to_be = await self.recover(module)
+        await self.recover(module)
         if self._due.get(module) is not me:
-            return  # It failed again meanwhile, or was forgiven.
+            return  # It was forgiven meanwhile.
         del self._due[module]
-        if not came_to_be and self._has_failed(module):
+        if self._has_failed(module):
             self._schedule(module, 0.0)
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:

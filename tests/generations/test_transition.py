@@ -118,7 +118,7 @@ WRITER = probe(
     "writer", requires=["probe.aside@1"], steps={"prepare": Action(call=NestedCall(service="probe.aside@1"))}
 )
 STRICT = probe(
-    "writer", requires=["probe.aside@1"], steps={"prepare": Action(error="preparation_only: refused")}
+    "writer", requires=["probe.aside@1"], steps={"prepare": Action(demand=NestedCall(service="probe.aside@1"))}
 )
 CHOICE = select("probe.word@1", "one")
 BAD: dict[str, tuple[tuple[Entry, ...], list[dict[str, object]], str, str, str]] = {
@@ -152,12 +152,12 @@ BAD: dict[str, tuple[tuple[Entry, ...], list[dict[str, object]], str, str, str]]
         "/modules/unknown",
         "no package offers",
     ),
-    "a module whose prepare fails": (
+    "a prepare that tries to write": (
         (*ENTRIES, STRICT),
         [CHOICE],
         "dropped",
         "module writer",
-        "preparation_only: refused",
+        "preparation_only: probe.aside@1 echo may not be called during preparation",
     ),
 }
 

@@ -139,6 +139,8 @@ class Probe(Module):
                 outcome = await self._outcome(action.call, self.mesh, "")
                 self._outcomes.append(outcome)
                 self._record(f"{name}: {msgspec.json.encode(outcome).decode()}")
+            elif action.demand is not None:
+                await self._nested(action.demand, self.mesh, "")
             elif action.begin is not None:
                 self._abandoned.add(asyncio.create_task(self._outcome(action.begin, self.mesh, "")))
             elif action.error:

@@ -34,6 +34,8 @@ class Action(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
     call: NestedCall | None = None
     """Its outcome is recorded and kept for the method `outcomes`, and the step goes on."""
+    demand: NestedCall | None = None
+    """The step fails where it does."""
     begin: NestedCall | None = None
     """It is made while the step goes on, and nobody waits for it."""
     error: str = ""
