@@ -15,7 +15,7 @@ def emit(value: Any) -> None:
 
 def emit_line(value: Any) -> None:
     """A value on a line of its own, as one of many."""
-    _write(msgspec.json.encode(value))
+    _write(msgspec.json.format(msgspec.json.encode(value), indent=-1))
 
 
 def emit_json(text: bytes) -> None:

@@ -68,6 +68,7 @@ def executions_table(executions: Executions) -> Table:
     columns = ("generation", "execution", "owner", "caller", "service method", "age", "retained", "progress")
     rows, now_ms = table(*columns), round(time.time() * 1000)
     for execution in executions:
+        progress = execution.progress.utf8
         cancelled = " (cancelled)" if execution.state == "cancelled" else ""
         rows.add_row(
             execution.generation,
@@ -77,7 +78,7 @@ def executions_table(executions: Executions) -> Table:
             f"{execution.service} {execution.method}",
             age(execution.started_unix_ms, now_ms),
             "retained" if execution.retained else "–",
-            printable(execution.progress.utf8.decode()) or "–",
+            printable(msgspec.json.format(progress, indent=0).decode()) if progress else "–",
         )
     return rows
 

@@ -8,6 +8,7 @@ import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 
 from contract.errors import MeshError
@@ -22,16 +23,17 @@ async def pair() -> AsyncIterator[Mesh]:
     """A module that calls another."""
     async with running(
         probe("low", provides=["probe.low@1"]),
-        probe("high", provides=["probe.high@1"], requires=["probe.low@1"]),
+        probe("high", provides=["probe.high@1"], requires=["probe.low@1", "execution.update@1"]),
     ) as mesh:
         yield mesh
 
 
 @asynccontextmanager
 async def nested(mesh: Mesh) -> AsyncIterator[None]:
-    """A call of `high` that hangs in a call of `low`, and is cancelled at last."""
+    """A call of `high` that says how far it is, hangs in a call of `low`, and is cancelled at last."""
+    progress = {"service": "execution.update@1", "method": "call", "params": msgspec.Raw(b'{"done":\n1.0}')}
     call = {"service": "probe.low@1", "method": "hang", "params": {"key": "here"}}
-    outer = asyncio.create_task(mesh.call("probe.high@1", "call", call))
+    outer = asyncio.create_task(mesh.call("probe.high@1", "each", [progress, call]))
     await mesh.call("probe.low@1", "hanging", {"key": "here"})
     yield
     with pytest.raises(MeshError) as ended:
@@ -46,10 +48,12 @@ async def test_a_call_and_what_it_called_are_shown_and_cancelled_together(pair: 
         assert (outer["owner"], outer["caller"], outer["parent"]) == ("high", "wuu.operator", None)
         assert (inner["owner"], inner["caller"], inner["parent"]) == ("low", "high", outer["id"])
         assert (inner["service"], inner["method"], inner["state"]) == ("probe.low@1", "hang", "running")
+        assert outer["progress"] == {"done": 1.0}
         assert (inner["generation"], inner["retained"], inner["progress"]) == ("1", False, None)
         head, first, second = pair.cli("executions").stdout.splitlines()
         assert head.startswith("generation  execution ")
-        assert first.split()[:6] == ["1", outer["id"], "high", "wuu.operator", "probe.high@1", "call"]
+        assert first.split()[:6] == ["1", outer["id"], "high", "wuu.operator", "probe.high@1", "each"]
+        assert first.endswith(' {"done": 1.0}')
         assert second.split()[:6] == ["1", inner["id"], "low", "high", "probe.low@1", "hang"]
         cancelled = pair.cli("cancel", outer["id"])
         assert (cancelled.returncode, cancelled.stdout) == (0, "2 executions were cancelled\n")
@@ -68,9 +72,10 @@ async def test_watched_they_are_printed_when_they_change_until_the_mesh_ends(pai
         assert heard(watch, "") == "[]\n"
         assert heard(table, "").startswith("generation  execution ")
         async with nested(pair):
-            outer, inner = json.loads(heard(watch, "[{"))
-            assert inner["parent"] == outer["id"]
-            assert f" {outer['id']} " in heard(table, "1 ")
+            rows: list[dict[str, str | None]] = []
+            while not any(row["parent"] for row in rows):
+                rows = json.loads(heard(watch, "[{"))
+            assert f" {rows[0]['id']} " in heard(table, "1 ")
             pair.cli("down")
             for command in (watch, table):
                 code, said = end(command)
