@@ -15,6 +15,8 @@ from contract.errors import MeshError
 ANSWER_WITHIN = 30.0
 """Seconds after which a call is lost."""
 
+_POLL = 0.01
+
 Ask = Callable[[tuple[int, ...]], Awaitable[tuple[int, list[Served]]]]
 """Makes one call with these requests; returns the generation of its execution and who served each."""
 
@@ -34,12 +36,22 @@ class Load:
     """What the failed ones were answered with."""
     stopping: bool = False
     _next: int = 0
+    _in_flight: set[int] = field(default_factory=set)
+    """The first request of each call that has no answer yet."""
 
     async def call_without_pause(self) -> None:
         """One caller."""
         while not self.stopping:
             first, self._next = self._next, self._next + self.requests
+            self._in_flight.add(first)
             self.calls.append(await self._call(tuple(range(first, self._next))))
+            self._in_flight.remove(first)
+
+    async def caught_up(self) -> None:
+        """Returns once every call that has begun by now has ended."""
+        begun = set(self._in_flight)
+        while begun & self._in_flight:  # noqa: ASYNC110 (no call is to wake anybody while it is measured)
+            await asyncio.sleep(_POLL)
 
     async def _call(self, requests: tuple[int, ...]) -> Call:
         newest, begun = self.newest, time.perf_counter_ns()

@@ -140,27 +140,23 @@ class Round:
 def measure(quick: bool, say: Say) -> SwapFigures:
     """Takes the figures."""
     scale = QUICK if quick else FULL
-    with mesh(COMPOSITION) as (running, _):
-        try:
-            return asyncio.run(_measure(running, scale, say))
-        except MeshError as error:
-            raise Failed(f"the mesh refused what the benchmark asked for: {error}") from error
-
-
-async def _measure(running: RunningMesh, scale: Scale, say: Say) -> SwapFigures:
-    async with operator(running) as by:
-        swapping = {kind.name: await _swapping(by, kind, scale, say) for kind in KINDS}
-        disabled = [await _disable(by, index, scale, say) for index in range(scale.disables)]
-        before, after = await _churn(by, scale, say)
-    counted = sum((each.counted for each in swapping.values()), Counted())
+    try:
+        with mesh(COMPOSITION) as (running, _):
+            swapping, disabled = asyncio.run(_under_load(running, scale, say))
+        # A router that was under load has memory to spare, in which growth would not show.
+        with mesh(COMPOSITION) as (running, _):
+            before, after = asyncio.run(_left_behind(running, scale, say))
+    except MeshError as error:
+        raise Failed(f"the mesh refused what the benchmark asked for: {error}") from error
+    counted = sum((each.counted for each in swapping), Counted())
+    selection, consumer = (each.figures for each in swapping)
     leaks = after.beyond(before)
-    selection, consumer = (swapping[kind.name].figures for kind in KINDS)
     return SwapFigures(
         swaps=selection.swaps,
         failed=counted.failed,
         lost=counted.lost,
         duplicated=counted.duplicated,
-        apply_ms_p50=round(median(ms for each in swapping.values() for ms in each.without_start), 1),
+        apply_ms_p50=round(median(ms for each in swapping for ms in each.without_start), 1),
         p99_ratio=selection.p99_ratio,
         disable_ms_max=max(disabled),
         leaked=leaks.total,
@@ -171,8 +167,19 @@ async def _measure(running: RunningMesh, scale: Scale, say: Say) -> SwapFigures:
         disable_ms=disabled,
         leaks=leaks,
         leak_swaps=scale.leak_swaps,
-        errors={error: n for each in swapping.values() for error, n in each.errors.items()},
+        errors={error: n for each in swapping for error, n in each.errors.items()},
     )
+
+
+async def _under_load(running: RunningMesh, scale: Scale, say: Say) -> tuple[Sequence[Swapping], list[float]]:
+    async with operator(running) as by:
+        swapping = [await _swapping(by, kind, scale, say) for kind in KINDS]
+        return swapping, [await _disable(by, index, scale, say) for index in range(scale.disables)]
+
+
+async def _left_behind(running: RunningMesh, scale: Scale, say: Say) -> tuple[Footprint, Footprint]:
+    async with operator(running) as by:
+        return await _churn(by, scale, say)
 
 
 def show(figures: SwapFigures) -> RenderableType:
@@ -276,8 +283,9 @@ async def _round(by: Operator, kind: Kind, scale: Scale, working: Load, selected
     rested = time.perf_counter_ns()
     applied = [await _swap(by, kind, working, selected) for _ in range(scale.swaps)]
     ended = time.perf_counter_ns()
-    # The next rest begins once what was superseded is gone.
+    # The next rest begins once what was superseded is gone, and who called meanwhile has an answer.
     await by.unclosed()
+    await working.caught_up()
     return Round(Window(begun, rested), Window(rested, ended), applied)
 
 
@@ -352,8 +360,11 @@ async def _disable(by: Operator, index: int, scale: Scale, say: Say) -> float:
     if retained != HELD_GENERATIONS - 1:
         raise Failed(f"calls in flight keep {retained} generations, not {HELD_GENERATIONS - 1}")
     disabled = await by.switch(BLUE, enabled=False)
-    async with asyncio.timeout(ANSWER_WITHIN):
-        ended = await asyncio.gather(*held)
+    try:
+        async with asyncio.timeout(ANSWER_WITHIN):
+            ended = await asyncio.gather(*held)
+    except TimeoutError:
+        raise Failed(f"calls of a module that was disabled {ANSWER_WITHIN:g} s ago have no answer") from None
     if others := {code for code, _ in ended} - {"module_revoked"}:
         raise Failed(f"calls of a module that was disabled ended with {', '.join(sorted(others))}")
     record = next(each for each in await by.generations() if each.id == disabled.generation.id)
