@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from rich.console import Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from bench.benchmark import Benchmark, Failed, Say
 from bench.bounds import Bound, bounds
@@ -44,8 +45,12 @@ class Swapped(msgspec.Struct, frozen=True):
     swaps: int
     calls: int
     """That ended, at rest and during swaps."""
+    rest_p50_ms: float
+    """The median latency at rest. The median over the rounds, as the next four."""
+    swap_p50_ms: float
+    """The same of the calls that began during swaps."""
     rest_p99_ms: float
-    """The latency that 99 of 100 calls at rest stay under. The median over the rounds, as the next two."""
+    """The latency that 99 of 100 calls at rest stay under."""
     swap_p99_ms: float
     """The same of the calls that began during swaps."""
     p99_ratio: float
@@ -185,21 +190,23 @@ async def _left_behind(running: RunningMesh, scale: Scale, say: Say) -> tuple[Fo
 def show(figures: SwapFigures) -> RenderableType:
     """The figures, and beside each that has a bound the bound that it must reach."""
     kinds = Table(
-        "a swap of", "swaps", "calls", "p99 at rest", "p99 swapping", "÷", "apply p50", "start p50",
-        box=None, pad_edge=False,
+        "a swap of", "swaps", "calls", "at rest p50", "p99", "swapping p50", "p99", "p99 ÷",
+        "apply p50", "start p50", box=None, pad_edge=False,
     )  # fmt: skip
     for name, kind in (("selection", figures.selection), ("binding", figures.consumer)):
         kinds.add_row(
             name,
             f"{kind.swaps}",
             f"{kind.calls}",
-            f"{kind.rest_p99_ms:.1f} ms",
-            f"{kind.swap_p99_ms:.1f} ms",
+            f"{kind.rest_p50_ms:.0f} ms",
+            f"{kind.rest_p99_ms:.0f} ms",
+            f"{kind.swap_p50_ms:.0f} ms",
+            f"{kind.swap_p99_ms:.0f} ms",
             f"{kind.p99_ratio:.2f}",
             f"{kind.apply_ms_p50:.0f} ms",
             f"{kind.start_ms_p50:.0f} ms",
         )
-    errors = [f"{n} × {error}" for error, n in figures.errors.items()]
+    errors = [Text(f"{n} × {error}") for error, n in figures.errors.items()]
     return Group(kinds, "", bounds(BOUNDS, figures), *errors)
 
 
@@ -312,12 +319,14 @@ async def _apply(by: Operator, composition: Mapping[str, Any]) -> Applied:
 
 def swapped(calls: Sequence[Call], rounds: Sequence[Round]) -> Swapped:
     """The figures of one kind of swap."""
-    rests = [_p99_ms(calls, done.rest) for done in rounds]
-    swaps = [_p99_ms(calls, done.swapping) for done in rounds]
+    rests = [_latency_ms(calls, done.rest, 0.99) for done in rounds]
+    swaps = [_latency_ms(calls, done.swapping, 0.99) for done in rounds]
     applied = [each for done in rounds for each in done.applied]
     return Swapped(
         swaps=len(applied),
         calls=len(calls),
+        rest_p50_ms=round(median(_latency_ms(calls, done.rest, 0.5) for done in rounds), 2),
+        swap_p50_ms=round(median(_latency_ms(calls, done.swapping, 0.5) for done in rounds), 2),
         rest_p99_ms=round(median(rests), 2),
         swap_p99_ms=round(median(swaps), 2),
         p99_ratio=round(median(swap / rest for swap, rest in zip(swaps, rests, strict=True)), 2),
@@ -327,15 +336,16 @@ def swapped(calls: Sequence[Call], rounds: Sequence[Round]) -> Swapped:
     )
 
 
-def _p99_ms(calls: Sequence[Call], window: Window) -> float:
+def _latency_ms(calls: Sequence[Call], window: Window, part: float) -> float:
+    """The latency that `part` of the calls that began in the window do not pass."""
     latencies = [call.latency_ns for call in calls if window.has(call)]
     if not latencies:
         raise Failed("no call began while it was measured")
-    return percentile(latencies, 0.99) / 1e6
+    return percentile(latencies, part) / 1e6
 
 
 def _told(calls: Sequence[Call], done: Round) -> str:
-    rest, swap = _p99_ms(calls, done.rest), _p99_ms(calls, done.swapping)
+    rest, swap = _latency_ms(calls, done.rest, 0.99), _latency_ms(calls, done.swapping, 0.99)
     within = sum(map(done.swapping.has, calls))
     apply = median(each.without_start for each in done.applied)
     return (

@@ -56,6 +56,8 @@ def test_a_figure_past_its_bound_is_shown_as_such_with_what_failed_calls_were_an
     kind = Swapped(
         swaps=50,
         calls=1000,
+        rest_p50_ms=5,
+        swap_p50_ms=6,
         rest_p99_ms=10,
         swap_p99_ms=20,
         p99_ratio=2,
