@@ -20,12 +20,20 @@ async def agree(_: bytes, __: Any) -> bytes:
     return b""
 
 
-async def serve(handshake: Handshake, initialize: Any, services: Mapping[str, Mapping[str, Any]]) -> None:
-    """Serves the lifecycle and the rpc handlers of gRPC services by name, until the lifeline ends."""
-    steps = dict.fromkeys(("Prepare", "Activate", "ServiceChanged", "Shutdown"), agree)
+async def serve(
+    handshake: Handshake,
+    initialize: Any,
+    services: Mapping[str, Mapping[str, Any]],
+    steps: Mapping[str, Any] | None = None,
+) -> None:
+    """Serves the lifecycle and the rpc handlers of gRPC services by name, until the lifeline ends.
+
+    `steps` are those of the lifecycle that do something, by rpc.
+    """
+    agreed = dict.fromkeys(("Prepare", "Activate", "ServiceChanged", "Shutdown"), agree)
     lifecycle: dict[str, Any] = {
         step: grpc.unary_unary_rpc_method_handler(takes)
-        for step, takes in {**steps, "Initialize": initialize}.items()
+        for step, takes in {**agreed, **(steps or {}), "Initialize": initialize}.items()
     }
     server = grpc.aio.server(options=UNLIMITED)
     server.add_generic_rpc_handlers(
