@@ -1,7 +1,7 @@
 """The faulty provider: a healthy one, but for one step at which it does what no provider should.
 
-It is started by the router as `python -P faulty.py [STEP FAULT]` and written without the kit, which would
-keep it from most of its faults.
+It is started by the router as `python -P faulty.py [STEP FAULT LATE]` and written without the kit, which
+would keep it from most of its faults.
 """
 
 from __future__ import annotations
@@ -38,10 +38,8 @@ STATUS = 7
 
 GARBAGE = b"\xff\xff\xff\xff this is no message, no frame, no line\n"
 
-STEP, FAULT = sys.argv[1:] if __name__ == "__main__" and len(sys.argv) > 1 else ("", "")
-
-LATE = 2.4 if STEP in ("cleanup", "shutdown") else 1.4
-"""Seconds: longer than what bounds the step, and short enough to see that the answer changes nothing."""
+STEP, FAULT, LATE = sys.argv[1:] if __name__ == "__main__" and len(sys.argv) > 1 else ("", "", "0")
+"""What it does wrong, and after how many seconds it is late."""
 
 
 async def fault(step: str) -> bytes:
@@ -57,7 +55,7 @@ async def fault(step: str) -> bytes:
             case "hang":
                 await asyncio.Event().wait()
             case "late":
-                time.sleep(LATE)  # noqa: ASYNC251 (nobody can cancel it)
+                time.sleep(float(LATE))  # noqa: ASYNC251 (nobody can cancel it)
             case "garbage":
                 return GARBAGE
     return b""
