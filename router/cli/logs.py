@@ -34,7 +34,7 @@ def print_log(root: Path | None, module: str, *, follow: bool) -> None:
             try:
                 _write(_lines(end.data, begun=end.next_offset - len(end.data)))
                 if follow:
-                    _follow(session, module, end.next_offset)
+                    _follow(session, module, end)
                 elif not end.data:
                     say(f"{module} has logged nothing", "`wuu-mesh status` says how it is.")
             except KeyboardInterrupt:
@@ -57,18 +57,18 @@ def _print_last(home: Home, module: str) -> NoReturn:
     fail(EXIT_NO_MESH, f"no mesh is running in {home.root}; this is what the last one logged", remedy)
 
 
-def _follow(session: Session, module: str, offset: int) -> None:
+def _follow(session: Session, module: str, read: ReadLogResponse) -> None:
+    """Goes on where the last range ended, and with the log of the newest instance once that one is over."""
     try:
         while True:
-            more = _read(session, module, offset, FOLLOW_MS)
-            _write(more.data)
-            offset = more.next_offset
+            read = _read(session, module, read.next_offset, read.log, FOLLOW_MS)
+            _write(read.data)
     except NoMesh:
         say("the mesh has stopped")
 
 
-def _read(session: Session, module: str, offset: int, wait_ms: int = 0) -> ReadLogResponse:
-    request = ReadLogRequest(module=module, offset=offset, max_bytes=TAIL_BYTES, wait_ms=wait_ms)
+def _read(session: Session, module: str, offset: int, log: str = "", wait_ms: int = 0) -> ReadLogResponse:
+    request = ReadLogRequest(module=module, offset=offset, max_bytes=TAIL_BYTES, wait_ms=wait_ms, log=log)
     answer: ReadLogResponse = session.ask(session.control.ReadLog, request)
     return answer
 

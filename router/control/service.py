@@ -32,6 +32,7 @@ DEFAULT_GENERATIONS = 20
 MAX_GENERATIONS = 1000
 QUOTED = 100
 """Bytes that are quoted of what a request names."""
+LOG_NAME = re.compile(r"[0-9]{13}-[0-9a-f]{1,16}")
 LOG_POLL = 0.1
 """Seconds between looks at a log that is followed."""
 
@@ -96,16 +97,23 @@ class ControlService(control_pb2_grpc.ControlServicer):
     async def ReadLog(self, request: control_pb2.ReadLogRequest, context: Any) -> control_pb2.ReadLogResponse:
         module = request.module or ROUTER_LOG
         named = MODULE_ID.fullmatch(module) and len(module) <= MODULE_ID_LIMIT
-        if not named or (log := latest_log(self._mesh.home.logs, module)) is None:
+        logs = self._mesh.home.logs
+        if not named or (newest := latest_log(logs, module)) is None:
             await _abort(context, self._without_log(module))
             raise AssertionError("abort raises")
+        log = newest
+        if LOG_NAME.fullmatch(request.log) and (logs / module / f"{request.log}.log").is_file():
+            log = logs / module / f"{request.log}.log"
         size = min(request.max_bytes or DEFAULT_LOG_RANGE, MAX_LOG_RANGE)
         offset = request.offset if request.offset >= 0 else max(log.stat().st_size + request.offset, 0)
         deadline = time.monotonic() + min(request.wait_ms, MAX_WAIT_MS) / 1000
         # A file does not say when it grows.
-        while not (data := _range(log, offset, size)) and time.monotonic() < deadline:  # noqa: ASYNC110
+        while not (data := _range(log, offset, size)) and time.monotonic() < deadline:
+            newest = latest_log(logs, module) or log
+            if newest != log:
+                return control_pb2.ReadLogResponse(log=newest.stem)
             await asyncio.sleep(LOG_POLL)
-        return control_pb2.ReadLogResponse(data=data, next_offset=offset + len(data))
+        return control_pb2.ReadLogResponse(data=data, next_offset=offset + len(data), log=log.stem)
 
     async def Apply(self, request: control_pb2.ApplyRequest, context: Any) -> control_pb2.ApplyResponse:
         path = Path(request.path)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Coroutine, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from contract.errors import MeshError
 from router.events import Events
@@ -36,7 +37,7 @@ class Retirement:
     """Every generation that was published and is not closed, the newest last."""
     _closing: set[asyncio.Task[None]] = field(default_factory=set)
     _leaving: set[Instance] = field(default_factory=set)
-    """The instances of generations that are closing."""
+    """The instances whose end has begun, beside."""
 
     async def supersede(self, old: Generation) -> None:
         """Another generation was published: the old one closes once nothing keeps it."""
@@ -52,14 +53,15 @@ class Retirement:
         for instance in instances:
             if instance.failure is None:
                 instance.reach("blocked")
-        await self._end(instances, STOP_TIMEOUT, lambda _: "dropped", None)
+        # Who waits for it may be cancelled: an end that has begun is gone through with.
+        await asyncio.shield(
+            self._beside(self._end(instances, STOP_TIMEOUT, lambda _: "dropped", None), instances)
+        )
 
     def end_failed(self, instance: Instance) -> None:
         """Ends an instance whose activation failed: it serves nobody, and may have begun with something."""
         instance.ending = True
-        stopping = asyncio.create_task(self._end_failed(instance))
-        self._closing.add(stopping)
-        stopping.add_done_callback(self._closing.discard)
+        self._beside(self._end_failed(instance), [instance])
 
     async def _end_failed(self, instance: Instance) -> None:
         unconfirmed = await self.starter.stop(instance, STOP_TIMEOUT)
@@ -93,10 +95,15 @@ class Retirement:
         self.alive.remove(generation)
         used = {instance for each in self.alive for instance in each.members()}
         unused = [instance for instance in generation.members() if instance not in used]
-        self._leaving.update(unused)
-        task = asyncio.create_task(self._close_it(generation, unused))
+        self._beside(self._close_it(generation, unused), unused)
+
+    def _beside(self, work: Coroutine[Any, Any, None], leaving: Iterable[Instance]) -> asyncio.Task[None]:
+        """Ends instances beside whatever else happens."""
+        self._leaving.update(leaving)
+        task = asyncio.create_task(work)
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
+        return task
 
     async def _close_it(self, generation: Generation, instances: Collection[Instance]) -> None:
         self.events.emit("generation", generation.id, "closing")

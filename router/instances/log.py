@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Collection
 from pathlib import Path
 
 KEPT = 5
@@ -18,25 +20,26 @@ SEARCHED_BYTES = 8192
 
 
 def log_of(directory: Path, module: str, incarnation: str) -> Path:
-    """The path of the log of one start."""
-    return directory / module / f"{incarnation}.log"
+    """The path of the log of one start, made now. By name they stand in the order of the starts."""
+    return directory / module / f"{time.time_ns() // 1_000_000:013d}-{incarnation}.log"
 
 
-def begin(log: Path) -> None:
-    """Makes an empty log; all but the newest of its module are removed. Raises OSError."""
+def begin(log: Path, living: Collection[Path] = ()) -> None:
+    """Makes an empty log; of its module all but the newest and those of `living` are removed.
+
+    Raises OSError.
+    """
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    logs = sorted(log.parent.glob("*.log"), key=lambda log: log.stat().st_mtime)
-    for old in logs[: -KEPT + 1]:
-        old.unlink()
+    for old in sorted(log.parent.glob("*.log"))[: -KEPT + 1]:
+        if old not in living:
+            old.unlink()
     log.touch(mode=0o600)
 
 
 def latest_log(directory: Path, module: str) -> Path | None:
     """The log of the newest instance of a module; None where it never ran."""
     own = directory / module
-    if not own.is_dir():
-        return None
-    return max(own.glob("*.log"), key=lambda log: log.stat().st_mtime_ns, default=None)
+    return max(own.glob("*.log"), default=None) if own.is_dir() else None
 
 
 def tail(log: Path) -> str:

@@ -7,6 +7,7 @@ import errno
 import os
 import secrets
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import msgspec
 
@@ -42,6 +43,8 @@ class Starter:
     router: str
     """The gRPC target of the router, for instances."""
     bridge: Bridge = field(init=False)
+    living: set[Path] = field(default_factory=set)
+    """The logs of the instances that have not ended."""
 
     def __post_init__(self) -> None:
         self.bridge = Bridge(self.home, self.children)
@@ -65,7 +68,8 @@ class Starter:
         never listens; the message quotes how it ended and what it said last. Raises OSError when the home
         cannot be written.
         """
-        logs.begin(instance.log)
+        logs.begin(instance.log, self.living)
+        self.living.add(instance.log)
         instance.child = await self._spawn(instance)
         healthy = asyncio.create_task(health.serving(instance))
         try:
@@ -104,6 +108,7 @@ class Starter:
         self.bridge.release(instance)
         await instance.channel.close()
         instance.socket.unlink(missing_ok=True)
+        self.living.discard(instance.log)
         return unconfirmed
 
     async def _spawn(self, instance: Instance) -> Child:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from router.cli.logs import TAIL_BYTES
@@ -95,3 +97,28 @@ async def test_following_ends_with_the_mesh_and_says_so() -> None:
             heard(following, "here")
             await mesh.stop()
             assert end(following) == (0, "wuu-mesh: the mesh has stopped\n")
+
+
+async def test_following_goes_on_with_the_log_of_the_next_instance() -> None:
+    async with running(probe("a", provides=["probe.a@1"])) as mesh:
+        await mesh.call("probe.a@1", "complain", "of the first")
+        with begun(mesh, "logs", "a", "--follow") as following:
+            heard(following, "of the first")
+            await mesh.reload("a")
+            await mesh.call("probe.a@1", "complain", "of the second")
+            heard(following, "of the second")
+
+
+async def test_a_retained_instance_keeps_its_log_however_many_follow() -> None:
+    gate = probe("gate", provides=["probe.gate@1"])
+    a = probe("a", provides=["probe.a@1"], requires=["probe.gate@1"])
+    async with running(gate, a) as mesh:
+        wait = {"service": "probe.gate@1", "method": "wait", "params": {"key": "k"}}
+        call = asyncio.create_task(mesh.call("probe.a@1", "call", wait))
+        await mesh.call("probe.gate@1", "hanging", {"key": "k"})
+        (log,) = (mesh.home / "logs" / "a").iterdir()
+        for _ in range(6):
+            await mesh.reload("a")
+        assert log.exists()
+        await mesh.call("probe.gate@1", "let", {"key": "k"})
+        await call

@@ -265,12 +265,7 @@ class Walk(RuleBasedStateMachine):
 
     async def check_generations(self) -> None:
         """Every generation that is closed was closed once, and dependants ended before their providers."""
-        answer = await self.mesh.control(ListEventsRequest(), ListEventsResponse, "ListEvents")
-        events = list(answer.events)
-        while answer.events:
-            request = ListEventsRequest(cursor=answer.cursor)
-            answer = await self.mesh.control(request, ListEventsResponse, "ListEvents")
-            events += answer.events
+        events = await self.mesh.events()
         closed = Counter(e.subject for e in events if (e.kind, e.state) == ("generation", "closed"))
         assert set(closed.values()) <= {1}, closed
         for record in (await self.mesh.generations()).values():

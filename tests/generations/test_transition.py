@@ -93,9 +93,12 @@ async def test_consumers_stop_before_their_providers(mesh: Mesh) -> None:
 
 
 async def test_one_transition_runs_at_a_time_and_later_ones_wait_their_turn(mesh: Mesh) -> None:
-    first, second, third = await asyncio.gather(mesh.reload("aside"), mesh.reload("two"), mesh.reload("one"))
-    assert sorted(each.generation.id for each in (first, second, third)) == ["2", "3", "4"]
-    await mesh.happens("transition", "reload one", "queued")
+    ended = await asyncio.gather(mesh.reload("aside"), mesh.reload("two"), mesh.reload("one"))
+    assert sorted(each.generation.id for each in ended) == ["2", "3", "4"]
+    states = [event.state for event in await mesh.events() if event.kind == "transition"]
+    assert states.count("queued") == 2
+    ran = [state for state in states if state != "queued"]
+    assert ran == ["running", "committed"] * 3
 
 
 async def test_a_dry_run_tells_the_difference_and_prepares_nothing(mesh: Mesh) -> None:
@@ -118,7 +121,9 @@ WRITER = probe(
     "writer", requires=["probe.aside@1"], steps={"prepare": Action(call=NestedCall(service="probe.aside@1"))}
 )
 STRICT = probe(
-    "writer", requires=["probe.aside@1"], steps={"prepare": Action(demand=NestedCall(service="probe.aside@1"))}
+    "writer",
+    requires=["probe.aside@1"],
+    steps={"prepare": Action(demand=NestedCall(service="probe.aside@1"))},
 )
 CHOICE = select("probe.word@1", "one")
 BAD: dict[str, tuple[tuple[Entry, ...], list[dict[str, object]], str, str, str]] = {
@@ -238,4 +243,14 @@ async def test_a_stop_during_a_transition_leaves_no_process(mesh: Mesh) -> None:
     (router := mesh.router).signal(15)
     assert router.ends(5)
     assert all(each.ends(2) for each in processes)
+    assert (await asked).code in ("generation_closed", "service_unavailable")
+
+
+@pytest.mark.parametrize("wait", range(4))
+async def test_a_stop_while_a_candidate_is_dropped_goes_through(mesh: Mesh, wait: int) -> None:
+    slow = probe("slow", steps={"prepare": Action(error="no"), "shutdown": Action(hang=True)})
+    asked = asyncio.create_task(failure(mesh.apply(*ENTRIES, slow, services=[CHOICE])))
+    await mesh.happens(*(("module", "slow", "failed") if wait % 2 else ("generation", "2", "building")))
+    (router := mesh.router).signal(15)
+    assert router.ends(5)
     assert (await asked).code in ("generation_closed", "service_unavailable")

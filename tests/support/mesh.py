@@ -149,6 +149,16 @@ class Mesh:
                 answer = await self.operator.unary("/wuu.mesh.v1.Control/GetStatus", request, ())
                 status.ParseFromString(answer.message)
 
+    async def events(self) -> list[Event]:
+        """What has happened until now."""
+        found: list[Event] = []
+        answer = await self.control(ListEventsRequest(), ListEventsResponse, "ListEvents")
+        while answer.events:
+            found += answer.events
+            request = ListEventsRequest(cursor=answer.cursor)
+            answer = await self.control(request, ListEventsResponse, "ListEvents")
+        return found
+
     async def settled(self) -> None:
         """Returns once the newest generation is active."""
         answer = ListEventsResponse()

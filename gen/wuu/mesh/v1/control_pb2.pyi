@@ -169,24 +169,28 @@ class ContributedTool(_message.Message):
     def __init__(self, module: _Optional[str] = ..., tool: _Optional[_Union[_declaration_pb2.Tool, _Mapping]] = ...) -> None: ...
 
 class ReadLogRequest(_message.Message):
-    __slots__ = ("module", "offset", "max_bytes", "wait_ms")
+    __slots__ = ("module", "offset", "max_bytes", "wait_ms", "log")
     MODULE_FIELD_NUMBER: _ClassVar[int]
     OFFSET_FIELD_NUMBER: _ClassVar[int]
     MAX_BYTES_FIELD_NUMBER: _ClassVar[int]
     WAIT_MS_FIELD_NUMBER: _ClassVar[int]
+    LOG_FIELD_NUMBER: _ClassVar[int]
     module: str
     offset: int
     max_bytes: int
     wait_ms: int
-    def __init__(self, module: _Optional[str] = ..., offset: _Optional[int] = ..., max_bytes: _Optional[int] = ..., wait_ms: _Optional[int] = ...) -> None: ...
+    log: str
+    def __init__(self, module: _Optional[str] = ..., offset: _Optional[int] = ..., max_bytes: _Optional[int] = ..., wait_ms: _Optional[int] = ..., log: _Optional[str] = ...) -> None: ...
 
 class ReadLogResponse(_message.Message):
-    __slots__ = ("data", "next_offset")
+    __slots__ = ("data", "next_offset", "log")
     DATA_FIELD_NUMBER: _ClassVar[int]
     NEXT_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    LOG_FIELD_NUMBER: _ClassVar[int]
     data: bytes
     next_offset: int
-    def __init__(self, data: _Optional[bytes] = ..., next_offset: _Optional[int] = ...) -> None: ...
+    log: str
+    def __init__(self, data: _Optional[bytes] = ..., next_offset: _Optional[int] = ..., log: _Optional[str] = ...) -> None: ...
 
 class ApplyRequest(_message.Message):
     __slots__ = ("document", "path", "dry_run")
