@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import random
 import signal
 import sqlite3
 from collections.abc import AsyncIterator
@@ -173,3 +175,32 @@ async def test_a_composition_that_holds_no_more_says_so(mesh: Mesh) -> None:
     assert started.returncode == 2
     assert "matches no directory" in started.stderr or "no package offers" in started.stderr
     assert json.loads((mesh.directory / "composition.json").read_text())["version"] == 4
+
+
+@pytest.mark.parametrize("round", range(int(os.environ.get("WUU_TEST_ROUTER_KILLS", "2"))))
+async def test_whenever_the_router_is_killed_what_was_acknowledged_holds(mesh: Mesh, round: int) -> None:  # noqa: A002
+    acknowledged, asked = "one", "two"
+
+    async def applying() -> MeshError:
+        nonlocal acknowledged, asked
+        while True:
+            try:
+                await mesh.apply(ONE, TWO, services=[select("probe.word@1", asked)])
+            except MeshError as error:
+                return error
+            acknowledged, asked = asked, acknowledged
+
+    busy = asyncio.create_task(applying())
+    delay = random.Random(round).uniform(0.0, 0.2)
+    # The moment is what is tried: anywhere in a transition.
+    await asyncio.sleep(delay)
+    await killed(mesh, busy)
+    up(mesh)
+    with closing(sqlite3.connect(mesh.home / "journal.sqlite3")) as journal:
+        (text,) = journal.execute(
+            "SELECT text FROM generation JOIN composition ON composition = id ORDER BY number DESC LIMIT 1"
+        ).fetchone()
+    (selection,) = json.loads(text)["services"]
+    # What was asked for last may have been committed, though nobody heard of it any more.
+    assert selection["provider"] in (acknowledged, asked)
+    assert await provider(mesh) == selection["provider"]

@@ -18,7 +18,12 @@ from wuu.mesh.v1.dynamic_pb2 import InvokeRequest, InvokeResponse
 
 DYNAMIC = "/wuu.mesh.v1.Dynamic/Invoke"
 
-_UNLIMITED = (("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1))
+_OPTIONS = (
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    # A connection of its own: one to a router that is gone would be waited for.
+    ("grpc.use_local_subchannel_pool", 1),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +39,7 @@ class Caller:
     """Calls over a socket of the router, under a token or, on the control socket, as the operator."""
 
     def __init__(self, target: str, token: str = "") -> None:
-        self._channel = grpc.aio.insecure_channel(target, options=_UNLIMITED)
+        self._channel = grpc.aio.insecure_channel(target, options=_OPTIONS)
         self._token = token
 
     async def close(self) -> None:
