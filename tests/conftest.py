@@ -5,6 +5,11 @@ from __future__ import annotations
 import signal
 
 import pytest
+from hypothesis import settings
+
+# What is slow is a benchmark's to say: here it is the machine that is busy.
+settings.register_profile("mesh", deadline=None)
+settings.load_profile("mesh")
 
 
 @pytest.fixture(scope="session", autouse=True)
