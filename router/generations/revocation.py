@@ -7,42 +7,44 @@ revoked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from contract.errors import MeshError
 from router.admission.execution import Executions
 from router.events import Events
 from router.generations.generation import Generation
+from router.instances.instance import Instance
 
 
 def revoke(
-    generation: Generation,
-    before: Generation,
-    alive: Iterable[Generation],
-    executions: Executions,
-    events: Events,
+    generation: Generation, alive: Collection[Generation], executions: Executions, events: Events
 ) -> None:
-    """Revokes every module that `generation` does not run any more and `before` did."""
-    for module in sorted(before.graph.nodes.keys()):
+    """Revokes in every living generation what `generation`, which was committed, does not run any more."""
+    instances = {instance for each in alive for instance in each.members()}
+    for module in sorted({instance.module for instance in instances}):
+        own = [each for each in instances if each.module == module and each.revoked is None]
         node = generation.graph.nodes.get(module)
-        if module in before.instances and (node is None or node.state == "disabled"):
+        if not own or (node is not None and node.state == "ready"):
+            continue
+        if node is None or node.state == "disabled":
             why = "was removed from the composition" if node is None else "was disabled"
-            error = MeshError("module_revoked", f"{module} {why}", outcome="not_dispatched")
-            _revoke(module, error, alive, executions)
+            _revoke(
+                module,
+                MeshError("module_revoked", f"{module} {why}", outcome="not_dispatched"),
+                own,
+                executions,
+            )
             events.emit("module", module, "revoked", f"{module} {why}")
-        elif module in before.instances and node is not None and node.state == "blocked":
+        elif any(each.withdrawn is None for each in own):
             error = MeshError("service_unavailable", f"{module} {node.reason}", outcome="not_dispatched")
-            for each in alive:
-                if (instance := each.instances.get(module)) is not None:
-                    instance.withdrawn = error
+            for instance in own:
+                instance.withdrawn = error
             events.emit("module", module, "inactive", node.reason, node.reason_code)
 
 
-def _revoke(module: str, error: MeshError, alive: Iterable[Generation], executions: Executions) -> None:
-    for generation in alive:
-        for instance in generation.members():
-            if instance.module == module:
-                instance.revoked = instance.withdrawn = error
+def _revoke(module: str, error: MeshError, own: Iterable[Instance], executions: Executions) -> None:
+    for instance in own:
+        instance.revoked = instance.withdrawn = error
     cancelled = MeshError(error.code, error.message, outcome="unknown")
     for execution in executions:
         if module in (execution.owner.module, execution.caller):

@@ -164,9 +164,8 @@ class Transitions:
         generation = await self._prepared(candidate, request.cause, graph)
         await self._commit(candidate, generation)
         # What is left of it happens whoever waits: the composition holds from here on.
-        revoke(
-            generation, base, self.workshop.retirement.alive, self.admission.executions, self.workshop.events
-        )
+        alive = self.workshop.retirement.alive
+        revoke(generation, alive, self.admission.executions, self.workshop.events)
         changes = difference(base.graph, base.instances, generation.graph, generation.instances)
         await self._publish(candidate, generation)
         self.workshop.supervision.published(generation)

@@ -150,3 +150,13 @@ async def test_a_removal_revokes_like_a_disable(mesh: Mesh) -> None:
     assert list(ended.difference.removed) == ["top", "word"]
     assert (await call).code == "module_revoked"
     assert mesh.module("top")["state"] == "blocked"
+
+
+async def test_a_module_that_was_inactive_is_revoked_where_it_still_works(mesh: Mesh) -> None:
+    wait = {"service": "probe.gate@1", "method": "wait", "params": {"key": "k"}}
+    call = asyncio.create_task(failure(mesh.call("probe.top@1", "call", wait)))
+    await mesh.call("probe.gate@1", "hanging", {"key": "k"})
+    await mesh.switch("word", enabled=False)
+    assert mesh.module("top")["state"] == "blocked"
+    await mesh.switch("top", enabled=False)
+    assert (await call).code == "module_revoked"
