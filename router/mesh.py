@@ -117,7 +117,7 @@ class Mesh:
         starter = Starter(self.home, children, f"unix:{self.home.sockets / 'router'}")
         tokens = self.admission.instances
         self.retirement = Retirement(starter, self.journal, self.events, tokens)
-        self.supervision = Supervision(self.admission, children, self.events, self._recover)
+        self.supervision = Supervision(self.admission, children, self.events, self.journal, self._recover)
         workshop = Workshop(
             starter=starter,
             tokens=tokens,

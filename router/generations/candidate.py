@@ -173,7 +173,7 @@ class Candidate:
         return found
 
     async def _start(self, modules: Iterable[str]) -> None:
-        await self._each(self._start_one, modules)
+        await self._each(self._start_one, sorted(modules))
         self._drop_faults()
 
     async def _start_one(self, module: str) -> None:
@@ -368,7 +368,7 @@ class Candidate:
             await lifecycle.activate(instance)
         except MeshError as error:
             self._fail(instance, error)
-            self.workshop.retirement.end_failed(instance)
+            self.workshop.retirement.end_failed(instance, generation)
             return
         if instance.failure is None:
             instance.reach("active")

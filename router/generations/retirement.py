@@ -58,17 +58,10 @@ class Retirement:
             self._beside(self._end(instances, STOP_TIMEOUT, lambda _: "dropped", None), instances)
         )
 
-    def end_failed(self, instance: Instance) -> None:
+    def end_failed(self, instance: Instance, generation: Generation) -> None:
         """Ends an instance whose activation failed: it serves nobody, and may have begun with something."""
         instance.ending = True
-        self._beside(self._end_failed(instance), [instance])
-
-    async def _end_failed(self, instance: Instance) -> None:
-        unconfirmed = await self.starter.stop(instance, STOP_TIMEOUT)
-        if unconfirmed is not None:
-            reason = f"cleanup is unconfirmed: {unconfirmed.message}"
-            self.events.emit("module", instance.module, instance.state, reason)
-        self._forget(instance)
+        self._beside(self._stop(instance, STOP_TIMEOUT, "failed", generation), [instance])
 
     async def end_all(self, instances: Collection[Instance], within: float) -> None:
         """Ends everything, since the mesh stops, in about `within` seconds for each."""
@@ -148,6 +141,11 @@ class Retirement:
         closed = MeshError("generation_closed", f"{instance.module} is stopping", outcome="unknown")
         for execution in tuple(instance.executions):
             execution.cancel(closed)
+        await self._stop(instance, within, why, generation)
+
+    async def _stop(
+        self, instance: Instance, within: float, cause: str, generation: Generation | None
+    ) -> None:
         # One whose activate failed holds what it had begun with, and is shut down like the others.
         unconfirmed = await self.starter.stop(instance, within)
         self._forget(instance)
@@ -156,7 +154,7 @@ class Retirement:
         reason = f"cleanup is unconfirmed: {unconfirmed.message}" if unconfirmed is not None else ""
         if generation is not None:
             message = unconfirmed.message if unconfirmed is not None else None
-            await self.journal.revoke(generation.number, instance.module, instance.id, why, message)
+            await self.journal.revoke(generation.number, instance.module, instance.id, cause, message)
             self.events.emit("module", instance.module, "stopped", reason)
         elif reason:
             self.events.emit("module", instance.module, instance.state, reason)

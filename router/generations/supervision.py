@@ -20,6 +20,7 @@ from router.admission.admission import Admission
 from router.events import Events
 from router.generations.backoff import Backoff
 from router.generations.generation import Generation
+from router.generations.journal import Journal
 from router.generations.retirement import release_leases
 from router.instances import lifecycle
 from router.instances.children import Children
@@ -42,6 +43,7 @@ class Supervision:
     admission: Admission
     children: Children
     events: Events
+    journal: Journal
     recover: Callable[[str], Awaitable[None]]
     """Starts what failed anew, in a transition for a module."""
     _backoffs: defaultdict[str, Backoff] = field(default_factory=lambda: defaultdict(Backoff))
@@ -132,10 +134,15 @@ class Supervision:
         if newest.instances.get(instance.module) is instance:
             newest.state = "degraded"
             newest.diagnostics.append(f"{instance.module}: {error.message}")
-            self.events.emit("generation", newest.id, "degraded", f"{instance.module} failed")
-            self._recover_later(instance)
+            self._begin(self._degrade(newest, instance))
         if instance.generation is not None:
             self._tell_consumers(instance)
+
+    async def _degrade(self, newest: Generation, instance: Instance) -> None:
+        # Whoever hears of it finds it in the journal, whatever becomes of this router.
+        await self.journal.mark(newest.number, newest.state, newest.diagnostics)
+        self.events.emit("generation", newest.id, "degraded", f"{instance.module} failed")
+        self._recover_later(instance)
 
     # --- consumers ---
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import TypeVar
 
 import grpc
 from google.protobuf.message import DecodeError, Message
@@ -15,13 +16,19 @@ from contract.transport import unary
 from router.instances.instance import Instance
 from wuu.mesh.v1.lifecycle_pb2 import (
     ActivateRequest,
+    ActivateResponse,
     Binding,
     InitializeRequest,
     InitializeResponse,
     PrepareRequest,
+    PrepareResponse,
     ServiceChangedRequest,
+    ServiceChangedResponse,
     ShutdownRequest,
+    ShutdownResponse,
 )
+
+Answer = TypeVar("Answer", bound=Message)
 
 HOST_FEATURES: tuple[str, ...] = ()
 """The host features on offer."""
@@ -44,11 +51,7 @@ async def initialize(instance: Instance, request: InitializeRequest) -> None:
     Raises `protocol_violation` for an older lifecycle, a feature that was not on offer, or a declaration that
     breaks a rule; otherwise what the instance answered.
     """
-    answer = await _call(instance, request, instance.timeout)
-    try:
-        response = InitializeResponse.FromString(answer)
-    except DecodeError:
-        raise MeshError("protocol_violation", "initialize: not an InitializeResponse") from None
+    response = await _call(instance, request, InitializeResponse, instance.timeout)
     if response.lifecycle_version != LIFECYCLE_VERSION:
         raise MeshError(
             "protocol_violation",
@@ -68,25 +71,25 @@ async def initialize(instance: Instance, request: InitializeRequest) -> None:
 
 async def prepare(instance: Instance, bindings: Sequence[Binding]) -> None:
     """Lets the instance read and validate its state."""
-    await _call(instance, PrepareRequest(bindings=bindings), instance.timeout)
+    await _call(instance, PrepareRequest(bindings=bindings), PrepareResponse, instance.timeout)
 
 
 async def activate(instance: Instance) -> None:
     """Lets effects begin."""
-    await _call(instance, ActivateRequest(), instance.timeout)
+    await _call(instance, ActivateRequest(), ActivateResponse, instance.timeout)
 
 
 async def service_changed(instance: Instance, change: ServiceChangedRequest) -> None:
     """Tells a consumer that a bound service is gone, or back."""
-    await _call(instance, change, instance.timeout)
+    await _call(instance, change, ServiceChangedResponse, instance.timeout)
 
 
 async def shutdown(instance: Instance, timeout: float) -> None:
     """Lets the instance release what it holds."""
-    await _call(instance, ShutdownRequest(), timeout)
+    await _call(instance, ShutdownRequest(), ShutdownResponse, timeout)
 
 
-async def _call(instance: Instance, request: Message, timeout: float) -> bytes:
+async def _call(instance: Instance, request: Message, answer: type[Answer], timeout: float) -> Answer:
     rpc, method = _RPCS[type(request)]
     now = time.time()
     context = CallContext(
@@ -102,11 +105,14 @@ async def _call(instance: Instance, request: Message, timeout: float) -> bytes:
     signed = sign(context.SerializeToString(), instance.key)
     path = f"/wuu.mesh.v1.Lifecycle/{rpc}"
     try:
-        return await unary(
+        answered = await unary(
             instance.channel, path, request.SerializeToString(), ((CONTEXT_KEY, signed),), timeout
         )
+        return answer.FromString(answered)
     except grpc.aio.AioRpcError as error:
         raise await _failure(instance, error, method, timeout) from None
+    except DecodeError:
+        raise MeshError("protocol_violation", f"{method}: not a {answer.DESCRIPTOR.name}") from None
 
 
 async def _failure(instance: Instance, error: grpc.aio.AioRpcError, method: str, timeout: float) -> MeshError:

@@ -105,6 +105,10 @@ class Starter:
                 except MeshError as error:
                     unconfirmed = error
             await self.children.end(child, min(EXIT_GRACE, within / 4))
+        elif child is not None and instance.declaration is not None:
+            # It ended without having been asked to release what it held.
+            ended = f"{instance.module} {child.exited.result()}"
+            unconfirmed = instance.failure or MeshError("service_unavailable", ended)
         self.bridge.release(instance)
         await instance.channel.close()
         instance.socket.unlink(missing_ok=True)
