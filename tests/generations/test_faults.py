@@ -15,9 +15,9 @@ import pytest
 
 from router.generations import backoff
 from tests.generations.cell import CRASHES, Cell
-from tests.generations.stage import BASE, STEP_BOUNDS, Stage, Story, ended
+from tests.generations.stage import BASE, CONSUMER, STEP_BOUNDS, Stage, Story, ended
 from tests.support.caller import failure
-from tests.support.composition import Entry, probe
+from tests.support.composition import Entry, probe, shell
 from tests.support.mesh import Mesh, running
 from tests.support.script import Action
 from wuu.mesh.v1.control_pb2 import StopRequest, StopResponse
@@ -327,3 +327,44 @@ async def test_a_mesh_stops_though_a_candidate_is_just_being_dropped_that_does_n
         await mesh.control(StopRequest(), StopResponse, "Stop")
         assert router.ends(PROMISE)
         assert (await applying).code == "generation_closed"
+
+
+async def test_a_recovery_that_fails_is_dropped_and_tried_again() -> None:
+    """Who requires the module goes on meanwhile, in the generation that is degraded."""
+    healthy = (
+        probe("provider", provides=["fault.provider@1"]),
+        probe("consumer", provides=[CONSUMER], requires=["fault.provider@1"]),
+    )
+    async with running(*healthy) as mesh:
+        mesh.compose(shell("provider", "exit 5"), healthy[1])
+        await failure(mesh.call("fault.provider@1", "crash", {"how": "kill"}))
+        ends = [
+            asyncio.create_task(mesh.happens("transition", "recover provider", state))
+            for state in ("dropped", "committed")
+        ]
+        ended, other = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        other.pop().cancel()
+        assert ended.pop().result().state == "dropped"
+        assert await mesh.call(CONSUMER, "echo", 1) == 1
+        generation = mesh.status()["generation"]
+        assert (generation["id"], generation["state"]) == ("1", "degraded")
+        mesh.compose(*healthy)
+        await mesh.happens("transition", "recover provider", "committed")
+        answer = await mesh.call(CONSUMER, "call", {"service": "fault.provider@1", "params": 1})
+        assert answer["result"] == 1
+
+
+async def test_the_journal_knows_of_a_crash_when_the_router_is_killed() -> None:
+    async with running(probe("one", provides=["fault.one@1"])) as mesh:
+        mesh.without_packages()
+        await failure(mesh.call("fault.one@1", "crash", {"how": "kill"}))
+        await mesh.happens("generation", "1", "degraded")
+        router = mesh.router
+        await mesh.hang_up()
+        router.kill()
+        assert router.ends()
+        mesh.compose(probe("one", provides=["fault.one@1"]))
+        mesh.up()
+        assert "was degraded" in (await mesh.happens("mesh", "", "found")).message
+        record = (await mesh.generations())["1"]
+        assert (record.state, list(record.diagnostics)) == ("lost", ["one: one was killed by SIGKILL"])
