@@ -107,7 +107,7 @@ def _keep(row: control_pb2.GenerationRecord, generation: Generation) -> None:
 
 
 def executions(mesh: Mesh) -> list[control_pb2.ExecutionStatus]:
-    """The live executions, by generation and id."""
+    """The live executions, by generation and start."""
     ordered = sorted(
         mesh.admission.executions, key=lambda each: (each.generation.number, each.started, each.id)
     )

@@ -30,8 +30,9 @@ class ControlStub:
     The same socket carries the operator's calls to services: metadata
     `wuu-service` as everywhere, and `wuu-as` to borrow the bindings of a module.
 
-    Every method may be called again. A number past its bound is taken for the
-    bound, silently. Once the mesh stops, DescribeService and every call of a
+    Every method may be called again; only Reload starts anew and Rollback goes back
+    each time. A number past its bound is taken for the bound, silently. Once the
+    mesh stops, DescribeService, ListTools, every transition and every call of a
     service answer `generation_closed`; the other methods answer until the socket
     closes.
     """
@@ -114,8 +115,9 @@ class ControlServicer:
     The same socket carries the operator's calls to services: metadata
     `wuu-service` as everywhere, and `wuu-as` to borrow the bindings of a module.
 
-    Every method may be called again. A number past its bound is taken for the
-    bound, silently. Once the mesh stops, DescribeService and every call of a
+    Every method may be called again; only Reload starts anew and Rollback goes back
+    each time. A number past its bound is taken for the bound, silently. Once the
+    mesh stops, DescribeService, ListTools, every transition and every call of a
     service answer `generation_closed`; the other methods answer until the socket
     closes.
     """
@@ -147,7 +149,8 @@ class ControlServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTools(self, request, context):
-        """The tools that active modules contribute.
+        """The tools that active modules contribute. `service_unavailable` before the
+        first generation is published, `generation_closed` once the mesh stops.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -169,14 +172,16 @@ class ControlServicer:
 
         What the operator is to hear of stands in the response: a document that is
         rejected and a candidate that is dropped change nothing and are no error of
-        this call. `generation_closed`: the mesh is stopping.
+        this call. `invalid_request`: `path` is not absolute; `host_error`: the home or
+        a directory of packages cannot be used; `generation_closed`: the mesh is
+        stopping.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Reload(self, request, context):
-        """Starts modules anew, with what depends on them: one, or all. Its packages are
+        """Starts modules anew, with what depends on them: one, or all. Their packages are
         read again. A module that failed is tried again. As Apply otherwise;
         `invalid_request`: the composition has no such module.
         """
@@ -195,16 +200,16 @@ class ControlServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Rollback(self, request, context):
-        """Applies the composition that was committed before the present one, as a new
-        generation. As Apply otherwise; `invalid_request`: there is none before.
+        """Applies the last composition that was committed before and is another than the
+        present one, as a new generation: twice in a row comes back. As Apply otherwise;
+        `invalid_request`: there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListGenerations(self, request, context):
-        """The generations of this home, the newest first: those that live and the last
-        of those that are closed, also of earlier routers.
+        """The generations of this home, the newest first, also those of earlier routers.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -316,8 +321,9 @@ class Control:
     The same socket carries the operator's calls to services: metadata
     `wuu-service` as everywhere, and `wuu-as` to borrow the bindings of a module.
 
-    Every method may be called again. A number past its bound is taken for the
-    bound, silently. Once the mesh stops, DescribeService and every call of a
+    Every method may be called again; only Reload starts anew and Rollback goes back
+    each time. A number past its bound is taken for the bound, silently. Once the
+    mesh stops, DescribeService, ListTools, every transition and every call of a
     service answer `generation_closed`; the other methods answer until the socket
     closes.
     """

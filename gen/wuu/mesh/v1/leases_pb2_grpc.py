@@ -80,7 +80,8 @@ class LeasesServicer:
         Errors: `execution_not_found` outside of a live execution of the caller;
         `execution_cancelled` in one that was cancelled; `invalid_request` for a key
         or a kind that breaks its bound; `state_operation_conflict` for a key that is
-        held in another generation; `limit_exceeded` past 4096 leases of one instance.
+        held in another generation; `limit_exceeded` past 4096 leases of one instance;
+        `module_revoked` for a module that was disabled or removed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -42,10 +42,10 @@ class LifecycleStub:
     composition, else by `runtime.timeout` of its manifest, 30 seconds by default;
     Shutdown by 2 seconds or less.
 
-    An error of Initialize or Prepare costs the candidate: the module is `failed`
-    with that code and message, and who requires it is blocked. Beyond those named
-    below, an error may have any code; one without an ErrorInfo gets one as any
-    call does.
+    An error of Initialize or Prepare costs the candidate, and what runs goes on as
+    it was. Where nothing runs yet, as the mesh starts, the module is `failed` with
+    that code and message, and who requires it is blocked. Beyond those named below,
+    an error may have any code; one without an ErrorInfo gets one as any call does.
     """
 
     def __init__(self, channel):
@@ -98,10 +98,10 @@ class LifecycleServicer:
     composition, else by `runtime.timeout` of its manifest, 30 seconds by default;
     Shutdown by 2 seconds or less.
 
-    An error of Initialize or Prepare costs the candidate: the module is `failed`
-    with that code and message, and who requires it is blocked. Beyond those named
-    below, an error may have any code; one without an ErrorInfo gets one as any
-    call does.
+    An error of Initialize or Prepare costs the candidate, and what runs goes on as
+    it was. Where nothing runs yet, as the mesh starts, the module is `failed` with
+    that code and message, and who requires it is blocked. Beyond those named below,
+    an error may have any code; one without an ErrorInfo gets one as any call does.
     """
 
     def Initialize(self, request, context):
@@ -139,7 +139,9 @@ class LifecycleServicer:
 
     def ServiceChanged(self, request, context):
         """A bound service became unavailable, or is back. Sent to each consumer that
-        is bound to it. An error is logged and changes nothing.
+        is bound to it. This router sends the first alone: what comes back does so with
+        a new instance of the consumer. An error is logged and changes nothing; a native
+        instance that does not answer in time is ended.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -210,10 +212,10 @@ class Lifecycle:
     composition, else by `runtime.timeout` of its manifest, 30 seconds by default;
     Shutdown by 2 seconds or less.
 
-    An error of Initialize or Prepare costs the candidate: the module is `failed`
-    with that code and message, and who requires it is blocked. Beyond those named
-    below, an error may have any code; one without an ErrorInfo gets one as any
-    call does.
+    An error of Initialize or Prepare costs the candidate, and what runs goes on as
+    it was. Where nothing runs yet, as the mesh starts, the module is `failed` with
+    that code and message, and who requires it is blocked. Beyond those named below,
+    an error may have any code; one without an ErrorInfo gets one as any call does.
     """
 
     @staticmethod
