@@ -106,8 +106,7 @@ def _run(root: Path, composition: Path | None, *, attached: bool) -> int:
 def _journal(home: Home) -> tuple[list[Recorded], Composition | None]:
     """What an earlier router left, and the composition that was committed last."""
     with closing(Journal(home.journal)) as journal:
-        last = journal.last_committed()
-        return journal.found(), last.composition if last else None
+        return journal.found(), journal.last_committed()
 
 
 async def _serve(mesh: Mesh, hold: Hold, found: list[Recorded], *, attached: bool) -> None:

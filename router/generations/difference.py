@@ -41,7 +41,7 @@ class Difference:
 
 
 def difference(
-    before: Graph | None, old: Mapping[str, Instance], after: Graph, new: Mapping[str, Instance]
+    before: Graph, old: Mapping[str, Instance], after: Graph, new: Mapping[str, Instance]
 ) -> Difference:
     """What changed from one graph and its instances to the next."""
     new = {module: instance for module, instance in new.items() if module in after.order}
@@ -60,9 +60,7 @@ def difference(
     )
 
 
-def _edges(graph: Graph | None) -> Edges:
-    if graph is None:
-        return {}
+def _edges(graph: Graph) -> Edges:
     edges = {
         (module, each.service, each.major): each.provider
         for module, node in graph.nodes.items()

@@ -56,11 +56,11 @@ class Generation:
     """What was committed with it."""
     cause: str
     """What it was built for."""
-    known: Mapping[str, Known] = field(default_factory=dict)
+    known: Mapping[str, Known]
     """What is known of each module of the composition."""
-    definitions: Mapping[str, Definition] = field(default_factory=dict)
+    definitions: Mapping[str, Definition]
     """Of each module whose package could be read."""
-    failed: Mapping[str, Instance] = field(default_factory=dict)
+    failed: Mapping[str, Instance]
     """The last instance of each module that failed before it could come into the graph's order."""
     state: State = "building"
     """See `GenerationRecord.state`."""

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 SCHEMA_VERSION = 2
 
 KEPT = 1000
-"""How many generations that are over are kept."""
+"""How many generations are kept when a router starts, the newest first."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS declaration (key TEXT PRIMARY KEY, declaration BLOB NOT NULL) STRICT;
@@ -107,14 +107,6 @@ class Recorded:
     revocations: tuple[Revoked, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Committed:
-    """A composition, and the generation that was committed with it."""
-
-    number: int
-    composition: Composition
-
-
 class Journal:
     """An open journal. What cannot be read or written is a `host_error`."""
 
@@ -128,7 +120,7 @@ class Journal:
             # SQLite gives what it makes beside the mode of the file.
             with suppress(FileExistsError):
                 os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        # A commit waits for the disk in a thread of its own; `_writing` keeps the others out meanwhile.
+        # A commit waits for the disk in a thread of its own; `_writing` keeps notes out of its transaction.
         self._db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
         self._writing = asyncio.Lock()
         try:
@@ -188,11 +180,7 @@ class Journal:
             await asyncio.to_thread(self._commit, number, composition)
 
     def _commit(self, number: int, composition: Composition) -> None:
-        row = (
-            composition.text,
-            str(composition.path) if composition.path else None,
-            msgspec.json.encode(composition.enabled, order="sorted").decode(),
-        )
+        row = _row(composition)
         with self._usable():
             self._db.execute("PRAGMA synchronous = FULL")
             try:
@@ -250,7 +238,7 @@ class Journal:
     def found(self) -> list[Recorded]:
         """What an earlier router left unfinished: it is marked as `lost`, or `dropped` before its commit.
 
-        The oldest of what is over goes, so that a journal does not grow for ever.
+        Of what is over the oldest goes, so that a journal does not grow with every router.
         """
         with self._usable(), self._transaction():
             left = self._records("WHERE state NOT IN ('closed', 'dropped', 'lost') ORDER BY number")
@@ -270,17 +258,15 @@ class Journal:
             )
         return left
 
-    def last_committed(self) -> Committed | None:
+    def last_committed(self) -> Composition | None:
         """The composition that holds; None in a home where none was ever committed."""
         return self._committed("ORDER BY number DESC LIMIT 1", ())
 
-    def committed_before(self, composition: Composition) -> Committed | None:
+    def committed_before(self, composition: Composition) -> Composition | None:
         """The last composition that was committed before, and is another."""
-        row = msgspec.json.encode(composition.enabled, order="sorted").decode()
-        path = str(composition.path) if composition.path else None
         return self._committed(
             "AND NOT (text = ? AND path IS ? AND enabled = ?) ORDER BY number DESC LIMIT 1",
-            (composition.text, path, row),
+            _row(composition),
         )
 
     def records(self, limit: int) -> list[Recorded]:
@@ -323,18 +309,18 @@ class Journal:
         for module, instance, at, cause, confirmed, message in rows:
             yield Revoked(module, instance, at, cause, bool(confirmed), message)
 
-    def _committed(self, where: str, values: Sequence[object]) -> Committed | None:
+    def _committed(self, where: str, values: Sequence[object]) -> Composition | None:
         with self._usable():
             row = self._db.execute(
-                "SELECT number, text, path, enabled FROM generation JOIN composition ON composition = id "
+                "SELECT text, path, enabled FROM generation JOIN composition ON composition = id "
                 f"WHERE committed IS NOT NULL {where}",
                 values,
             ).fetchone()
         if row is None:
             return None
-        number, text, path, enabled = row
+        text, path, enabled = row
         switched = msgspec.json.decode(enabled, type=dict[str, bool])
-        return Committed(number, Composition(text, Path(path) if path else None, switched))
+        return Composition(text, Path(path) if path else None, switched)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -362,6 +348,12 @@ def declaration_key(fingerprint: str, config: bytes | None, host_features: Itera
     """What a declaration depends on, in one word."""
     parts = (fingerprint, hashlib.sha256(config or b"").hexdigest(), *sorted(host_features))
     return " ".join(parts)
+
+
+def _row(composition: Composition) -> tuple[bytes, str | None, str]:
+    """Its text, path and switches, as they stand in the table."""
+    enabled = msgspec.json.encode(composition.enabled, order="sorted").decode()
+    return composition.text, str(composition.path) if composition.path else None, enabled
 
 
 def _now() -> int:

@@ -6,7 +6,6 @@ Source: *Generations* of the design.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Collection, Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,8 +19,6 @@ from router.instances.start import Starter
 
 STOP_TIMEOUT = 4.0
 """Seconds that the stop of one instance may take."""
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)

@@ -81,9 +81,9 @@ class Transitions:
     async def start(self, composition: Composition, cause: str) -> Generation:
         """The first generation: it starts what it can. Raises `Rejected` when the document is."""
         async with self._turn:
-            candidate = self._candidate(composition, cause, None, frozenset(), frozenset())
+            candidate = self._candidate(composition, cause)
             graph = await candidate.declare()
-            generation = await self._prepared(candidate, candidate.cause, graph)
+            generation = await self._prepared(candidate, graph)
             await self._commit(candidate, generation)
             await self._publish(candidate, generation)
             self.candidate = None
@@ -92,7 +92,7 @@ class Transitions:
     async def declare(self, composition: Composition) -> Graph:
         """What the modules of a composition declare, resolved. Raises `Rejected`."""
         async with self._turn:
-            return await self._candidate(composition, "check", None, frozenset(), frozenset()).declare()
+            return await self._candidate(composition, "check").declare()
 
     async def request(self, request: Request) -> Ended:
         """Takes its turn and runs to its end, whoever stops waiting for it.
@@ -150,7 +150,9 @@ class Transitions:
     async def _attempt(self, request: Request, base: Generation, began: float) -> Ended:
         composition = request.composition(base)
         trying = self.workshop.supervision.recovering()
-        candidate = self._candidate(composition, request.cause, base, request.anew(base), trying)
+        candidate = self._candidate(
+            composition, request.cause, base=base, anew=request.anew(base), trying=trying
+        )
         graph = await candidate.declare()
         started = time.monotonic() - began
         changes = difference(base.graph, base.instances, graph, candidate.instances)
@@ -161,7 +163,7 @@ class Transitions:
             return Ended(outcome="unchanged", difference=changes)
         if request.recovers and not candidate.recovered:
             raise Dropped(candidate.faults)
-        generation = await self._prepared(candidate, request.cause, graph)
+        generation = await self._prepared(candidate, graph)
         await self._commit(candidate, generation)
         # What is left of it happens whoever waits: the composition holds from here on.
         alive = self.workshop.retirement.alive
@@ -175,9 +177,10 @@ class Transitions:
         self,
         composition: Composition,
         cause: str,
-        base: Generation | None,
-        anew: frozenset[str],
-        trying: frozenset[str],
+        *,
+        base: Generation | None = None,
+        anew: frozenset[str] = frozenset(),
+        trying: frozenset[str] = frozenset(),
     ) -> Candidate:
         document, discovery = self.read(composition)
         self.candidate = Candidate(
@@ -192,9 +195,9 @@ class Transitions:
         )
         return self.candidate
 
-    async def _prepared(self, candidate: Candidate, cause: str, graph: Graph) -> Generation:
+    async def _prepared(self, candidate: Candidate, graph: Graph) -> Generation:
         # Durable before anything is told its generation: no later router gives the number again.
-        number = self.workshop.journal.begin(cause)
+        number = self.workshop.journal.begin(candidate.cause)
         self.workshop.events.emit("generation", str(number), "building")
         try:
             return await candidate.prepare(number, graph)
@@ -277,7 +280,7 @@ def going_back(journal: Journal) -> Request:
                 "no other composition was committed in this home before",
                 remedy="`wuu-mesh generations` lists what was committed.",
             )
-        return committed.composition
+        return committed
 
     return Request(cause="rollback", composition=before)
 

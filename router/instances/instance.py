@@ -79,7 +79,7 @@ class Instance:
     withdrawn: MeshError | None = None
     """Why what it contributes is not offered any more; None while it is."""
     outside: int = 0
-    """How many of them count against `max_in_flight`: descendants of its own do not."""
+    """How many of its executions count against `max_in_flight`: descendants of its own do not."""
     stray_lines: int = 0
     """See `ModuleStatus.stray_lines`, and so the next two."""
     last_stray_line: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import grpc
@@ -44,7 +45,21 @@ _ACQUIRE = "/wuu.mesh.v1.Leases/AcquireLease"
 _RELEASE = "/wuu.mesh.v1.Leases/ReleaseLease"
 
 Parsed = TypeVar("Parsed", bound=Message)
-Serve = Callable[[bytes, Instance, Execution | None, Envelope], Message]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCall:
+    """One call of a kernel service, as far as it was admitted."""
+
+    request: bytes
+    caller: Instance
+    parent: Execution | None
+    """The execution in which it is made; None outside of any, and where that does not matter."""
+    method: str
+    """Of a dynamic call."""
+
+
+Serve = Callable[[KernelCall], Message]
 
 
 class KernelCalls(grpc.GenericRpcHandler):
@@ -68,7 +83,8 @@ class KernelCalls(grpc.GenericRpcHandler):
                 envelope = Envelope.read("", context.invocation_metadata(), context.time_remaining())
                 caller, _, _ = self._admission.called(envelope)
                 parent = self._admission.parent(envelope, caller) if scoped else None
-                return serve(request, caller, parent, envelope).SerializeToString()
+                call = KernelCall(request, caller, parent, envelope.method)
+                return serve(call).SerializeToString()
             except MeshError as refused:
                 status = to_status(refused)
                 await context.abort(status.code, status.message, status.trailers)
@@ -77,18 +93,16 @@ class KernelCalls(grpc.GenericRpcHandler):
         return grpc.unary_unary_rpc_method_handler(answer)
 
 
-def _acquire(
-    request: bytes, caller: Instance, parent: Execution | None, envelope: Envelope
-) -> AcquireLeaseResponse:
-    asked = _parsed(AcquireLeaseRequest, request)
+def _acquire(call: KernelCall) -> AcquireLeaseResponse:
+    asked, caller = _parsed(AcquireLeaseRequest, call.request), call.caller
     for field, value, limit in (("key", asked.key, KEY_LIMIT), ("kind", asked.kind, KIND_LIMIT)):
         if not 1 <= len(value.encode()) <= limit:
             raise _refused("invalid_request", f"`{field}` has 1 to {limit} bytes")
-    if parent is None:
+    if call.parent is None:
         raise _refused("execution_not_found", "a lease is taken in an execution, and the call names none")
     if caller.revoked is not None:
         raise caller.revoked
-    generation = parent.generation
+    generation = call.parent.generation
     held = caller.leases.get(asked.key)
     if held is not None and held is not generation:
         raise _refused(
@@ -102,33 +116,29 @@ def _acquire(
     return AcquireLeaseResponse(generation=generation.id)
 
 
-def _release(
-    request: bytes, caller: Instance, parent: Execution | None, envelope: Envelope
-) -> ReleaseLeaseResponse:
-    key = _parsed(ReleaseLeaseRequest, request).key
-    generation = caller.leases.pop(key, None)
+def _release(call: KernelCall) -> ReleaseLeaseResponse:
+    key = _parsed(ReleaseLeaseRequest, call.request).key
+    generation = call.caller.leases.pop(key, None)
     if generation is None:
         return ReleaseLeaseResponse(released=False)
-    del generation.leases[caller, key]
+    del generation.leases[call.caller, key]
     generation.settle()
     return ReleaseLeaseResponse(released=True)
 
 
-def _note_progress(
-    request: bytes, caller: Instance, parent: Execution | None, envelope: Envelope
-) -> InvokeResponse:
-    if envelope.method != "call":
+def _note_progress(call: KernelCall) -> InvokeResponse:
+    if call.method != "call":
         raise _refused("method_not_found", f"{EXECUTION_UPDATE}@1 has the method call")
-    if parent is None:
+    if call.parent is None:
         raise _refused("execution_not_found", "an update is made in an execution, and the call names none")
-    progress = _parsed(InvokeRequest, request).params.utf8
+    progress = _parsed(InvokeRequest, call.request).params.utf8
     if len(progress) > PROGRESS_LIMIT:
         raise _refused("invalid_params", f"an update has at most {PROGRESS_LIMIT} bytes of JSON")
     try:
         check_json(progress)
     except Rejected as rejected:
         raise _refused("invalid_params", f"the update is not JSON: {rejected.rule}") from None
-    parent.progress, parent.progressed = progress, time.time()
+    call.parent.progress, call.parent.progressed = progress, time.time()
     return InvokeResponse(result=Json(utf8=b"null"))
 
 
