@@ -32,7 +32,8 @@ DEFAULT_GENERATIONS = 20
 MAX_GENERATIONS = 1000
 QUOTED = 100
 """Bytes that are quoted of what a request names."""
-LOG_NAME = re.compile(r"[0-9]{13}-[0-9a-f]{1,16}")
+LOG_NAME = re.compile(r"([0-9]{13}-)?[0-9a-f]{1,16}")
+"""See `router.instances.log.log_of`; earlier versions had the latter part alone."""
 LOG_POLL = 0.1
 """Seconds between looks at a log that is followed."""
 
@@ -101,9 +102,12 @@ class ControlService(control_pb2_grpc.ControlServicer):
         if not named or (newest := latest_log(logs, module)) is None:
             await _abort(context, self._without_log(module))
             raise AssertionError("abort raises")
-        log = newest
-        if LOG_NAME.fullmatch(request.log) and (logs / module / f"{request.log}.log").is_file():
-            log = logs / module / f"{request.log}.log"
+        if request.log and not LOG_NAME.fullmatch(request.log):
+            wrong = f"'{clip(request.log, QUOTED)}' is not a log of a response"
+            await _abort(context, MeshError("invalid_request", wrong))
+        log = logs / module / f"{request.log}.log" if request.log else newest
+        if not log.is_file():
+            return control_pb2.ReadLogResponse(log=newest.stem)  # It was removed since.
         size = min(request.max_bytes or DEFAULT_LOG_RANGE, MAX_LOG_RANGE)
         offset = request.offset if request.offset >= 0 else max(log.stat().st_size + request.offset, 0)
         deadline = time.monotonic() + min(request.wait_ms, MAX_WAIT_MS) / 1000

@@ -30,7 +30,7 @@ def begin(log: Path, living: Collection[Path] = ()) -> None:
     Raises OSError.
     """
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for old in sorted(log.parent.glob("*.log"))[: -KEPT + 1]:
+    for old in sorted(log.parent.glob("*.log"), key=_age)[: -KEPT + 1]:
         if old not in living:
             old.unlink()
     log.touch(mode=0o600)
@@ -39,7 +39,12 @@ def begin(log: Path, living: Collection[Path] = ()) -> None:
 def latest_log(directory: Path, module: str) -> Path | None:
     """The log of the newest instance of a module; None where it never ran."""
     own = directory / module
-    return max(own.glob("*.log"), default=None) if own.is_dir() else None
+    return max(own.glob("*.log"), key=_age, default=None) if own.is_dir() else None
+
+
+def _age(log: Path) -> tuple[bool, str]:
+    # Earlier versions named a log after its incarnation alone; those are the oldest.
+    return "-" in log.stem, log.stem
 
 
 def tail(log: Path) -> str:

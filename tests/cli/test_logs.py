@@ -8,8 +8,10 @@ import pytest
 
 from router.cli.logs import TAIL_BYTES
 from tests.cli.command import begun, end, heard
+from tests.support.caller import failure
 from tests.support.composition import probe
 from tests.support.mesh import Mesh, running
+from wuu.mesh.v1.control_pb2 import ReadLogRequest, ReadLogResponse
 
 
 async def test_the_log_of_a_module_is_printed_as_it_is(mesh: Mesh) -> None:
@@ -107,6 +109,27 @@ async def test_following_goes_on_with_the_log_of_the_next_instance() -> None:
             await mesh.reload("a")
             await mesh.call("probe.a@1", "complain", "of the second")
             heard(following, "of the second")
+
+
+async def test_a_log_that_was_removed_is_followed_by_the_newest_from_its_beginning(mesh: Mesh) -> None:
+    newest = await mesh.control(ReadLogRequest(module="notes"), ReadLogResponse, "ReadLog")
+    gone = ReadLogRequest(module="notes", log="0000000000000-abc", offset=1000)
+    answer = await mesh.control(gone, ReadLogResponse, "ReadLog")
+    assert (answer.log, answer.next_offset, answer.data) == (newest.log, 0, b"")
+    outside = ReadLogRequest(module="notes", log="../notes")
+    error = await failure(mesh.control(outside, ReadLogResponse, "ReadLog"))
+    assert (error.code, error.message) == ("invalid_request", "'../notes' is not a log of a response")
+
+
+async def test_logs_of_an_earlier_version_are_the_oldest(mesh: Mesh) -> None:
+    old = [mesh.home / "logs" / "notes" / f"{name}.log" for name in "abcdef"]
+    for log in old:
+        log.write_text("of an earlier version\n")
+    try:
+        assert "of an earlier version" not in mesh.cli("logs", "notes").stdout
+    finally:
+        for log in old:
+            log.unlink()
 
 
 async def test_a_retained_instance_keeps_its_log_however_many_follow() -> None:
