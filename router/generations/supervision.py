@@ -61,10 +61,9 @@ class Supervision:
 
     def forgive(self, module: str) -> None:
         """Counts the failures of a module anew, or with an empty name those of all."""
+        # A start that is due stays so: what the operator asks for meanwhile may be dropped.
         for each in [module] if module else list(self._backoffs):
             self._backoffs.pop(each, None)
-            if (waiting := self._due.pop(each, None)) is not None:
-                waiting.cancel()
 
     def published(self, generation: Generation) -> None:
         """Takes up what failed between its activation and the publication of its generation."""
@@ -192,10 +191,9 @@ class Supervision:
 
     async def _recover(self, module: str, wait: float) -> None:
         await asyncio.sleep(wait)
-        me = self._due.get(module)
-        await self.recover(module)
-        if self._due.get(module) is not me:
-            return  # It was forgiven meanwhile.
+        # Another transition may have started it meanwhile.
+        if self._has_failed(module):
+            await self.recover(module)
         del self._due[module]
         if self._has_failed(module):
             self._schedule(module, 0.0)

@@ -82,6 +82,18 @@ async def test_a_crash_loop_stops_after_a_bound_stays_visible_and_a_reload_tries
     assert mesh.module("word")["state"] == "active"
 
 
+async def test_a_reload_that_is_dropped_leaves_the_recovery_that_is_due(mesh: Mesh) -> None:
+    manifest = mesh.directory / "packages" / "top" / "plugin.json"
+    kept = manifest.read_text()
+    manifest.write_text(kept.replace('"args": ["-P"', '"args": ["-c", "raise SystemExit(9)", "-P"'))
+    Process(mesh.module("word")["pid"]).kill()
+    await mesh.happens("module", "word", "recovering")
+    assert (await mesh.reload("word")).outcome == "dropped"
+    manifest.write_text(kept)
+    await mesh.happens("transition", "recover word", "committed")
+    assert mesh.module("word")["state"] == "active"
+
+
 async def test_any_transition_starts_what_crashed_anew(mesh: Mesh) -> None:
     Process(mesh.module("word")["pid"]).kill()
     await mesh.happens("module", "word", "failed")
