@@ -198,6 +198,11 @@ def _depth(instances: set[Instance]) -> int:
 def _told(record: Recorded) -> str:
     """What an earlier router left, in a sentence."""
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime((record.created or 0) / 1000))
-    if record.state == "building":
-        return f"generation {record.number} ({record.cause}, {since}) was not committed, and is dropped"
-    return f"generation {record.number} ({record.cause}, {since}) was {record.state}: its router was killed"
+    generation = f"generation {record.number} ({record.cause}, {since})"
+    match record.state:
+        case "building":
+            return f"{generation} was not committed, and is dropped"
+        case "committed":
+            return f"{generation} was committed, and its router ended before it was active"
+        case state:
+            return f"{generation} was {state}: its router was killed"

@@ -33,11 +33,13 @@ class Difference:
     carried: tuple[str, ...]
     bindings: tuple[BindingChange, ...]
     blocked: tuple[Node, ...]
+    switched: bool
+    """Whether a module is in another state, though it may have run neither before nor after."""
 
     @property
     def is_nothing(self) -> bool:
         """Whether the one is as good as the other."""
-        return not (self.added or self.removed or self.replaced or self.bindings)
+        return not (self.added or self.removed or self.replaced or self.bindings or self.switched)
 
 
 def difference(
@@ -57,7 +59,12 @@ def difference(
             if was.get(key) != now.get(key)
         ),
         blocked=tuple(node for _, node in sorted(after.nodes.items()) if node.state != "ready"),
+        switched=_states(before) != _states(after),
     )
+
+
+def _states(graph: Graph) -> dict[str, str]:
+    return {module: node.state for module, node in graph.nodes.items()}
 
 
 def _edges(graph: Graph) -> Edges:

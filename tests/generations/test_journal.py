@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import sqlite3
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import closing
 
@@ -89,9 +90,11 @@ async def test_what_was_committed_and_not_activated_holds(mesh: Mesh) -> None:
         rows = journal.execute("SELECT number, state FROM generation ORDER BY number").fetchall()
     assert rows[-1] == (2, "committed")
     # It hangs again, and the mesh comes up with it all the same.
-    starting = mesh.spawn("up", stderr=-3, stdout=-3)
+    starting = mesh.spawn("up", stderr=subprocess.DEVNULL)
     await mesh.reached()
     await mesh.happens("generation", "3", "committed")
+    (found,) = [event.message for event in await mesh.events() if event.state == "found"]
+    assert found.endswith("was committed, and its router ended before it was active")
     starting.terminate()
     assert starting.wait(10) == 0
 
@@ -173,8 +176,7 @@ async def test_a_composition_that_holds_no_more_says_so(mesh: Mesh) -> None:
     mesh.without_packages()
     started = mesh.cli("up", "--detach")
     assert started.returncode == 2
-    assert "matches no directory" in started.stderr or "no package offers" in started.stderr
-    assert json.loads((mesh.directory / "composition.json").read_text())["version"] == 4
+    assert "matches no directory" in started.stderr
 
 
 @pytest.mark.parametrize("round", range(int(os.environ.get("WUU_TEST_ROUTER_KILLS", "2"))))
