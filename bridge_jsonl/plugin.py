@@ -33,6 +33,9 @@ from wuu.mesh.v1.lifecycle_pb2 import (
 SHUTDOWN = 2.0
 """Seconds that `shutdown` may take."""
 
+PIPES_GRACE = 5.0
+"""Seconds after which the pipes of a plugin that was shut down are closed, whoever still holds them."""
+
 
 class Plugin:
     """What the server of one instance serves (`provider_kit.server.Served`)."""
@@ -142,6 +145,8 @@ class Plugin:
             ) from None
         finally:
             self._peer.close_input()
+            # A child that it leaves may hold its pipes for ever; by then the process itself has been ended.
+            asyncio.get_running_loop().call_later(PIPES_GRACE, self._peer.close)
 
     async def _step(self, method: str, params: object = UNSET) -> Raw:
         timeout = self._attach.timeout

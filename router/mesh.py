@@ -25,7 +25,6 @@ from router.generations.supervision import Supervision
 from router.generations.transition import Read, Request, Transitions
 from router.home import Hold, Home, Running
 from router.instances.children import Children
-from router.instances.instance import Instance
 from router.instances.start import Starter
 from router.reading import Composition, read
 from router.relay.kernel import KernelCalls
@@ -147,7 +146,7 @@ class Mesh:
         return Listener(sockets / "router", instances), Listener(sockets / "control", operator)
 
     async def _recover(self, module: str) -> None:
-        request = Request(cause=f"recover {module}", composition=lambda base: base.composition, recovers=True)
+        request = Request(cause=f"recover {module}", as_it_is=True, recovers=True)
         # Where it does not come to be, the events say why.
         with suppress(MeshError):
             await self.transitions.request(request)
@@ -175,24 +174,15 @@ class Mesh:
         instances = {each for generation in self.retirement.alive for each in generation.members()}
         if (candidate := self.transitions.candidate) is not None:
             instances.update(candidate.started)
+            if (unpublished := candidate.generation) is not None:
+                over = "closed" if unpublished.state == "committed" else "dropped"
+                await self.journal.mark(unpublished.number, over)
         for generation in self.retirement.alive:
             generation.state = "closing"
-        await self.retirement.end_all(instances, STOP_TIMEOUT / max(_depth(instances), 1))
+        await self.retirement.end_all(instances, STOP_TIMEOUT)
         await self.retirement.starter.bridge.stop()
         self.events.emit("mesh", "", "stopped")
         await self.events.drain()
-
-
-def _depth(instances: set[Instance]) -> int:
-    """The length of the longest chain of dependants: so many stops wait for one another."""
-    depths: dict[Instance, int] = {}
-
-    def depth(instance: Instance) -> int:
-        if instance not in depths:
-            depths[instance] = 1 + max(map(depth, instance.dependants), default=0)
-        return depths[instance]
-
-    return max(map(depth, instances), default=0)
 
 
 def _told(record: Recorded) -> str:

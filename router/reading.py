@@ -81,4 +81,5 @@ def _suspects(document: Document, discovery: Discovery) -> Iterator[Problem]:
 def problem_of(broken: BadPackage) -> Problem:
     """A package that cannot be used, as a problem in its manifest."""
     place, _, rule = broken.message.partition(": ")
-    return Problem(f"{broken.root / place}", f"{rule} (the package cannot be used)")
+    where = str(broken.root / place).encode("utf-8", "replace").decode()
+    return Problem(where, f"{rule} (the package cannot be used)")

@@ -74,7 +74,7 @@ class Admission:
         """Admits a call of an instance. Raises the kernel's `MeshError` with `outcome: not_dispatched`."""
         caller, service, major = self.called(envelope)
         parent = self.parent(envelope, caller)
-        phase = _stricter(parent.phase if parent is not None else _ACTIVE, caller.phase)
+        phase = stricter(parent.phase if parent is not None else _ACTIVE, caller.phase)
         if parent is not None:
             generation = parent.generation
         else:
@@ -150,16 +150,9 @@ class Admission:
         """`revoked` is why the caller may call nothing but cleanup."""
         callee = route.instance
         if callee.failure is None:
-            phase = _stricter(phase, callee.phase)
+            phase = stricter(phase, callee.phase)
         method = _method(envelope, route)
-        if phase == _PREPARATION and not method.preparation:
-            raise _refused(
-                "preparation_only", f"{route.label} {method.name} may not be called during preparation"
-            )
-        if phase == _CLEANUP and not method.cleanup:
-            raise _refused(
-                "generation_closed", f"{route.label} {method.name} may not be called during cleanup"
-            )
+        check_phase(phase, route.label, method)
         revoked = revoked or callee.revoked
         if revoked is not None and not method.cleanup:
             raise revoked
@@ -212,11 +205,19 @@ class Admission:
         return Admitted(execution, route, signed)
 
 
+def check_phase(phase: Phase, service: str, method: MethodDescriptor) -> None:
+    """Raises `preparation_only` or `generation_closed` for a method that may not be called in a phase."""
+    if phase == _PREPARATION and not method.preparation:
+        raise _refused("preparation_only", f"{service} {method.name} may not be called during preparation")
+    if phase == _CLEANUP and not method.cleanup:
+        raise _refused("generation_closed", f"{service} {method.name} may not be called during cleanup")
+
+
 _ACTIVE, _PREPARATION, _CLEANUP = Phase.PHASE_ACTIVE, Phase.PHASE_PREPARATION, Phase.PHASE_CLEANUP
 _STRICTNESS = {_ACTIVE: 0, _PREPARATION: 1, _CLEANUP: 2}
 
 
-def _stricter(one: Phase, other: Phase) -> Phase:
+def stricter(one: Phase, other: Phase) -> Phase:
     return one if _STRICTNESS[one] >= _STRICTNESS[other] else other
 
 

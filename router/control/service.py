@@ -121,7 +121,7 @@ class ControlService(control_pb2_grpc.ControlServicer):
 
     async def Apply(self, request: control_pb2.ApplyRequest, context: Any) -> control_pb2.ApplyResponse:
         path = Path(request.path)
-        if not path.is_absolute():
+        if not path.is_absolute() or "\0" in request.path:
             await _abort(context, MeshError("invalid_request", "`path` is the absolute path of the document"))
         composition = Composition(request.document, path)
         asked = applying(composition, dry_run=request.dry_run)

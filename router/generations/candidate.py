@@ -32,6 +32,7 @@ from router.instances.start import Starter
 from router.packages.discovery import Discovery
 from router.packages.manifest import BadPackage
 from router.packages.package import Package
+from router.packages.reader import beside
 from router.reading import Composition
 from wuu.mesh.v1.declaration_pb2 import Declaration
 from wuu.mesh.v1.json_pb2 import Json
@@ -81,6 +82,8 @@ class Candidate:
     """What runs now; None at the start of the mesh, which starts what it can and shows the rest."""
     anew: Collection[str] = ()
     """Modules that are started anew, though nothing about them changed."""
+    as_it_is: bool = False
+    """The packages of `base` stand as they were read, whatever became of them since."""
     trying: Collection[str] = ()
     """Modules of which `base` goes without already, so that their failure costs nobody."""
     instances: dict[str, Instance] = field(default_factory=dict)
@@ -127,9 +130,12 @@ class Candidate:
 
     async def _define_one(self, module: str) -> None:
         package, entry = self.packages[module], self.entry(module)
+        before = self.base.definitions.get(module) if self.base is not None else None
+        if self.as_it_is and before is not None and module not in self.trying:
+            self._definitions[module] = replace(before, config=entry.config, timeout=entry.timeout)
+            return
         try:
-            await asyncio.to_thread(lambda: package.descriptors)
-            fingerprint = await asyncio.to_thread(lambda: package.fingerprint)
+            fingerprint = await beside(_read_whole, package)
         except BadPackage as bad:
             self._unusable(module, MeshError("invalid_request", str(bad)))
             return
@@ -243,9 +249,15 @@ class Candidate:
         """A module that fails costs the candidate, where there is something to go on with."""
         if self.base is None:
             return
-        faults = [fault for fault in self.faults if fault.module not in self.trying]
+        faults = [fault for fault in self.faults if not self._is_tried(fault.module)]
         if faults:
             raise Dropped(faults)
+
+    def _is_tried(self, module: str) -> bool:
+        """Whether nothing is lost if it fails: `base` goes without it, and it is the same module."""
+        assert self.base is not None
+        same = self.base.definitions.get(module) == self._definitions.get(module)
+        return module in self.trying and same
 
     @property
     def recovered(self) -> bool:
@@ -265,26 +277,39 @@ class Candidate:
         base = self.base
         if base is None:
             return
+        works: dict[str, bool] = {}
+        excused: dict[str, bool] = {}
         faults = [
             Fault(module, MeshError(node.reason_code or "service_unavailable", node.reason))
             for module, node in graph.nodes.items()
-            if node.state == "blocked" and self._works(module, base) and not self._excused(node, graph, base)
+            if node.state == "blocked"
+            and self._works(module, base, works)
+            and not self._excused(node, graph, base, excused)
         ]
         if faults:
             raise Dropped(faults)
 
-    def _works(self, module: str, base: Generation) -> bool:
+    def _works(self, module: str, base: Generation, known: dict[str, bool]) -> bool:
         """Whether the module is active now, with everything that it requires, or is not part of `base`."""
-        node = base.graph.nodes.get(module)
-        if node is None or node.state == "disabled":
-            return True
-        if node.state == "blocked":
-            return base.definitions.get(module) != self._definitions.get(module)
-        return base.instances[module].failure is None and all(
-            self._works(binding.provider, base) for binding in node.bindings
-        )
+        if module not in known:
+            node = base.graph.nodes.get(module)
+            if node is None or node.state == "disabled":
+                known[module] = True
+            elif node.state == "blocked":
+                known[module] = base.definitions.get(module) != self._definitions.get(module)
+            else:
+                known[module] = base.instances[module].failure is None and all(
+                    self._works(binding.provider, base, known) for binding in node.bindings
+                )
+        return known[module]
 
-    def _excused(self, node: Node, graph: Graph, base: Generation) -> bool:
+    def _excused(self, node: Node, graph: Graph, base: Generation, known: dict[str, bool]) -> bool:
+        """Whether what blocks the module is disabled or removed, or stands on such a module."""
+        if node.module not in known:
+            known[node.module] = self._is_excused(node, graph, base, known)
+        return known[node.module]
+
+    def _is_excused(self, node: Node, graph: Graph, base: Generation, known: dict[str, bool]) -> bool:
         before = base.graph.nodes.get(node.module)
         if before is None or node.module in self._failed or not node.unmet:
             return False
@@ -294,7 +319,11 @@ class Candidate:
             removed = (unmet.service, unmet.major) in providers and provider is None
             if removed or (provider is not None and provider.state == "disabled"):
                 continue
-            if provider is None or provider.state == "ready" or not self._excused(provider, graph, base):
+            if (
+                provider is None
+                or provider.state == "ready"
+                or not self._excused(provider, graph, base, known)
+            ):
                 return False
         return True
 
@@ -328,6 +357,7 @@ class Candidate:
             composition=self.composition,
             cause=self.cause,
             known=self.known,
+            discovery=self.discovery,
             definitions=self._definitions,
             failed=self._failed,
         )
@@ -400,8 +430,8 @@ class Candidate:
             instance.fail(error)
             self.workshop.events.emit("module", instance.module, "failed", error.message, error.code)
         module = instance.module
-        if instance.declaration is None:
-            self._know(module, self._declared_before(module))
+        if module not in self.known:
+            self._know(module, instance.declaration or self._declared_before(module))
         # A candidate that failed is still a candidate: nobody else takes its place.
         self.known[module] = _failing(self.known[module], instance)
         self._failed[module] = instance
@@ -426,6 +456,12 @@ class Candidate:
                 each.cancel()
             await asyncio.gather(*steps, return_exceptions=True)
             raise
+
+
+def _read_whole(package: Package) -> str:
+    """The fingerprint of a package, of which everything that is read is read now."""
+    _ = package.descriptors
+    return package.fingerprint
 
 
 def _failing(known: Known, instance: Instance) -> Known:

@@ -15,6 +15,7 @@ from router.composition.resolve import Known
 from router.generations.kernel import CONTRIBUTIONS_DESCRIPTOR
 from router.generations.route import Route, route_to
 from router.instances.instance import Instance
+from router.packages.discovery import Discovery
 from router.reading import Composition
 from wuu.mesh.v1.declaration_pb2 import ServiceDescriptor
 
@@ -58,6 +59,8 @@ class Generation:
     """What it was built for."""
     known: Mapping[str, Known]
     """What is known of each module of the composition."""
+    discovery: Discovery
+    """The packages that its composition could name."""
     definitions: Mapping[str, Definition]
     """Of each module whose package could be read."""
     failed: Mapping[str, Instance]

@@ -31,6 +31,12 @@ log = logging.getLogger(__name__)
 
 SCHEMA_VERSION = 2
 
+BUSY_MS = 100
+"""Milliseconds that a note waits for another process that holds the file."""
+
+COMMIT_BUSY_MS = 5000
+"""Milliseconds that a commit waits for it."""
+
 KEPT = 1000
 """How many generations are kept when a router starts, the newest first."""
 
@@ -131,6 +137,8 @@ class Journal:
 
     def _make(self) -> None:
         self._db.execute("PRAGMA journal_mode = WAL")
+        # Whoever else looks at the file must not keep the mesh waiting; a commit waits, beside.
+        self._db.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
         # Only a commit is worth the wait for the disk.
         self._db.execute("PRAGMA synchronous = NORMAL")
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
@@ -183,6 +191,7 @@ class Journal:
         row = _row(composition)
         with self._usable():
             self._db.execute("PRAGMA synchronous = FULL")
+            self._db.execute(f"PRAGMA busy_timeout = {COMMIT_BUSY_MS}")
             try:
                 with self._transaction():
                     same = self._db.execute(
@@ -201,6 +210,7 @@ class Journal:
                         (_now(), kept, number),
                     )
             finally:
+                self._db.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
                 self._db.execute("PRAGMA synchronous = NORMAL")
 
     async def mark(self, number: int, state: str, diagnostics: Sequence[str] = ()) -> None:

@@ -6,6 +6,7 @@ Source: *Generations* of the design.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Collection, Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,9 +52,7 @@ class Retirement:
             if instance.failure is None:
                 instance.reach("blocked")
         # Who waits for it may be cancelled: an end that has begun is gone through with.
-        await asyncio.shield(
-            self._beside(self._end(instances, STOP_TIMEOUT, lambda _: "dropped", None), instances)
-        )
+        await asyncio.shield(self._beside(self._end(instances, _alone, lambda _: "dropped", None), instances))
 
     def end_failed(self, instance: Instance, generation: Generation) -> None:
         """Ends an instance whose activation failed: it serves nobody, and may have begun with something."""
@@ -61,9 +60,16 @@ class Retirement:
         self._beside(self._stop(instance, STOP_TIMEOUT, "failed", generation), [instance])
 
     async def end_all(self, instances: Collection[Instance], within: float) -> None:
-        """Ends everything, since the mesh stops, in about `within` seconds for each."""
+        """Ends everything, since the mesh stops, in about `within` seconds."""
         newest = self.alive[-1] if self.alive else None
-        await asyncio.gather(self._hurry(within), self._end(instances, within, lambda _: "stopped", newest))
+        deadline = time.monotonic() + within
+        heights = _heights(instances)
+
+        def share(instance: Instance) -> float:
+            # What is left, and a part of it for each of those that wait for this one.
+            return max((deadline - time.monotonic()) / heights.get(instance, 1), 0.1)
+
+        await asyncio.gather(self._hurry(within), self._end(instances, share, lambda _: "stopped", newest))
         for generation in self.alive:
             await self.journal.mark(generation.number, "closed", generation.diagnostics)
         self.alive.clear()
@@ -85,11 +91,17 @@ class Retirement:
         self.alive.remove(generation)
         used = {instance for each in self.alive for instance in each.members()}
         unused = [instance for instance in generation.members() if instance not in used]
+        for instance in used.intersection(generation.members()):
+            if instance.generation is generation:
+                # Its calls outside of any execution go where it still works.
+                instance.generation = next(
+                    each for each in reversed(self.alive) if instance in each.members()
+                )
         self._beside(self._close_it(generation, unused), unused)
 
     def _beside(self, work: Coroutine[Any, Any, None], leaving: Iterable[Instance]) -> asyncio.Task[None]:
         """Ends instances beside whatever else happens."""
-        self._leaving.update(leaving)
+        self._leaving.update(instance for instance in leaving if not instance.ended.is_set())
         task = asyncio.create_task(work)
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
@@ -97,7 +109,8 @@ class Retirement:
 
     async def _close_it(self, generation: Generation, instances: Collection[Instance]) -> None:
         self.events.emit("generation", generation.id, "closing")
-        await self._end(instances, STOP_TIMEOUT, self._cause, generation)
+        await self._end(instances, _alone, self._cause, generation)
+        generation.state = "closed"
         await self.journal.mark(generation.number, "closed", generation.diagnostics)
         self.events.emit("generation", generation.id, "closed")
 
@@ -112,7 +125,7 @@ class Retirement:
     async def _end(
         self,
         instances: Iterable[Instance],
-        within: float,
+        within: Callable[[Instance], float],
         cause: Callable[[Instance], str],
         generation: Generation | None,
     ) -> None:
@@ -121,7 +134,7 @@ class Retirement:
     async def _end_one(
         self,
         instance: Instance,
-        within: float,
+        within: Callable[[Instance], float],
         cause: Callable[[Instance], str],
         generation: Generation | None,
     ) -> None:
@@ -138,7 +151,7 @@ class Retirement:
         closed = MeshError("generation_closed", f"{instance.module} is stopping", outcome="unknown")
         for execution in tuple(instance.executions):
             execution.cancel(closed)
-        await self._stop(instance, within, why, generation)
+        await self._stop(instance, within(instance), why, generation)
 
     async def _stop(
         self, instance: Instance, within: float, cause: str, generation: Generation | None
@@ -163,6 +176,24 @@ class Retirement:
         release_leases(instance)
         self._leaving.discard(instance)
         instance.ended.set()
+
+
+def _alone(_: Instance) -> float:
+    return STOP_TIMEOUT
+
+
+def _heights(instances: Iterable[Instance]) -> dict[Instance, int]:
+    """For each instance how many stops, its own included, wait for one another below it."""
+    heights: dict[Instance, int] = {}
+
+    def height(instance: Instance) -> int:
+        if instance not in heights:
+            heights[instance] = 1 + max(map(height, instance.bound.values()), default=0)
+        return heights[instance]
+
+    for instance in instances:
+        height(instance)
+    return heights
 
 
 def release_leases(instance: Instance) -> None:

@@ -192,9 +192,11 @@ class Supervision:
     async def _recover(self, module: str, wait: float) -> None:
         await asyncio.sleep(wait)
         # Another transition may have started it meanwhile.
-        if self._has_failed(module):
-            await self.recover(module)
-        del self._due[module]
+        try:
+            if self._has_failed(module):
+                await self.recover(module)
+        finally:
+            self._due.pop(module, None)
         if self._has_failed(module):
             self._schedule(module, 0.0)
 

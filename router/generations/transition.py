@@ -6,6 +6,7 @@ initialize → resolve → prepare → durable commit → activate → publish. 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -24,7 +25,10 @@ from router.generations.generation import Generation
 from router.generations.journal import Journal
 from router.generations.revocation import revoke
 from router.packages.discovery import Discovery
+from router.packages.reader import beside
 from router.reading import Composition
+
+log = logging.getLogger(__name__)
 
 Read = Callable[[Composition], tuple[Document, Discovery]]
 """Reads a composition with the packages that it can name, as they are now."""
@@ -57,11 +61,13 @@ class Request:
     """What a transition is for."""
 
     cause: str
-    composition: Callable[[Generation], Composition]
+    composition: Callable[[Generation], Composition] = lambda base: base.composition
     """The composition that it makes of the one that runs. Raises MeshError, or OSError."""
     anew: Callable[[Generation], frozenset[str]] = lambda _: frozenset()
     """The modules that are started anew, though nothing about them changed."""
     dry_run: bool = False
+    as_it_is: bool = False
+    """It concerns what runs: of packages only those that are started are looked at again."""
     recovers: bool = False
     """It is made for what crashed alone, and is no use where all of that fails again."""
 
@@ -81,7 +87,7 @@ class Transitions:
     async def start(self, composition: Composition, cause: str) -> Generation:
         """The first generation: it starts what it can. Raises `Rejected` when the document is."""
         async with self._turn:
-            candidate = self._candidate(composition, cause)
+            candidate = await self._candidate(Request(cause=cause), composition)
             graph = await candidate.declare()
             generation = await self._prepared(candidate, graph)
             await self._commit(candidate, generation)
@@ -92,7 +98,7 @@ class Transitions:
     async def declare(self, composition: Composition) -> Graph:
         """What the modules of a composition declare, resolved. Raises `Rejected`."""
         async with self._turn:
-            return await self._candidate(composition, "check").declare()
+            return await (await self._candidate(Request(cause="check"), composition)).declare()
 
     async def request(self, request: Request) -> Ended:
         """Takes its turn and runs to its end, whoever stops waiting for it.
@@ -132,11 +138,15 @@ class Transitions:
                     Reason(f"module {module}", error.message, error.code) for module, error in faults
                 )
                 ended = Ended(outcome="dropped", problems=problems)
-            except (MeshError, OSError) as failed:
+            except MeshError as failed:
                 # Of the request itself, or of the journal: there was no commit.
-                error = failed if isinstance(failed, MeshError) else MeshError("host_error", f"{failed}")
-                self._tell(request, "dropped", error.message, error.code)
-                await self._drop()
+                await self._fail(request, failed)
+                raise
+            except Exception as failed:
+                # Whatever breaks a candidate costs it alone.
+                log.exception("a transition broke", extra={"cause": request.cause})
+                error = MeshError("host_error", f"{type(failed).__name__}: {failed}")
+                await self._fail(request, error)
                 raise error from None
             if ended.outcome in ("rejected", "dropped"):
                 first = ended.problems[0]
@@ -149,17 +159,17 @@ class Transitions:
 
     async def _attempt(self, request: Request, base: Generation, began: float) -> Ended:
         composition = request.composition(base)
-        trying = self.workshop.supervision.recovering()
-        candidate = self._candidate(
-            composition, request.cause, base=base, anew=request.anew(base), trying=trying
-        )
+        # A disable waits for nobody's recovery.
+        alone = request.as_it_is and not request.recovers
+        trying = frozenset[str]() if alone else self.workshop.supervision.recovering()
+        candidate = await self._candidate(request, composition, base, trying)
         graph = await candidate.declare()
         started = time.monotonic() - began
         changes = difference(base.graph, base.instances, graph, candidate.instances)
         if request.dry_run:
             await candidate.drop()
             return Ended(outcome="resolved", difference=changes, started=started)
-        if changes.is_nothing and not candidate.started:
+        if changes.is_nothing and not candidate.started and composition == base.composition:
             return Ended(outcome="unchanged", difference=changes)
         if request.recovers and not candidate.recovered:
             raise Dropped(candidate.faults)
@@ -173,24 +183,32 @@ class Transitions:
         self.workshop.supervision.published(generation)
         return Ended(outcome="committed", difference=changes, started=started)
 
-    def _candidate(
+    async def _fail(self, request: Request, error: MeshError) -> None:
+        self._tell(request, "dropped", error.message, error.code)
+        if self.candidate is not None and (generation := self.candidate.generation) is not None:
+            await self.workshop.journal.mark(generation.number, "dropped", [f"{error}"])
+        await self._drop()
+
+    async def _candidate(
         self,
+        request: Request,
         composition: Composition,
-        cause: str,
-        *,
         base: Generation | None = None,
-        anew: frozenset[str] = frozenset(),
         trying: frozenset[str] = frozenset(),
     ) -> Candidate:
-        document, discovery = self.read(composition)
+        if request.as_it_is and base is not None:
+            document, discovery = composition.document(), base.discovery.again(trying)
+        else:
+            document, discovery = await beside(self.read, composition)
         self.candidate = Candidate(
             workshop=self.workshop,
             composition=composition,
             document=document,
             discovery=discovery,
-            cause=cause,
+            cause=request.cause,
             base=base,
-            anew=anew,
+            anew=request.anew(base) if base is not None else (),
+            as_it_is=request.as_it_is,
             trying=trying,
         )
         return self.candidate
@@ -257,7 +275,7 @@ def reloading(module: str) -> Request:
         return frozenset([_known(module, base)] if module else effective(base.composition.document())[0])
 
     cause = f"reload {module}" if module else "reload"
-    return Request(cause=cause, composition=lambda base: base.composition, anew=anew)
+    return Request(cause=cause, anew=anew)
 
 
 def switching(module: str, *, enabled: bool) -> Request:
@@ -266,7 +284,9 @@ def switching(module: str, *, enabled: bool) -> Request:
     def switched(base: Generation) -> Composition:
         return replace(base.composition, enabled={**base.composition.enabled, _known(module, base): enabled})
 
-    return Request(cause=f"{'enable' if enabled else 'disable'} {module}", composition=switched)
+    # A disable commits whatever became of the packages of others.
+    cause = f"{'enable' if enabled else 'disable'} {module}"
+    return Request(cause=cause, composition=switched, as_it_is=not enabled)
 
 
 def going_back(journal: Journal) -> Request:

@@ -31,6 +31,20 @@ class Discovery:
         """
         return {bad.module: bad for bad in reversed(self.problems) if bad.module not in self.packages}
 
+    def again(self, modules: Iterable[str]) -> Discovery:
+        """The same, with the packages of some modules as they are on the disk now."""
+        packages, problems = dict(self.packages), list(self.problems)
+        for module in modules:
+            root = packages.pop(module).root
+            try:
+                manifest = read_manifest(root)
+            except BadPackage as bad:
+                problems.append(BadPackage(root, bad.message, module=module))
+            else:
+                if manifest.id == module:
+                    packages[module] = Package(root, manifest)
+        return Discovery(packages, tuple(problems))
+
     @property
     def offered(self) -> dict[str, Known]:
         """Every module that a composition can name, before anything is known of its declaration."""

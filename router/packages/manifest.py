@@ -23,6 +23,9 @@ from router.names import BRIDGE, ROUTER_LOG
 MANIFEST = "plugin.json"
 """The name of the file that makes a directory a package."""
 
+MANIFEST_LIMIT = 1 << 20
+"""Bytes that it may have."""
+
 MODULE_ID = re.compile(r"[a-z0-9][a-z0-9._-]*")
 MODULE_ID_LIMIT = 128
 """Characters that a module's id may have."""
@@ -104,9 +107,16 @@ _REMEDIES = {
 def read_manifest(root: Path) -> Manifest:
     """The manifest of the package at `root`. Raises `BadPackage` with the first thing that is wrong."""
     path = root / MANIFEST
+    try:
+        str(root).encode()
+    except UnicodeEncodeError:
+        # Modules hear of it in messages, which have nothing else.
+        raise BadPackage(root, f"{MANIFEST}: the name of its directory is not UTF-8; rename it") from None
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise BadPackage(root, f"{MANIFEST}: is not a plain file; write one")
     try:
+        if path.is_file() and path.stat().st_size > MANIFEST_LIMIT:
+            raise BadPackage(root, f"{MANIFEST}: has more than {MANIFEST_LIMIT} bytes; write less")
         text = path.read_bytes()
     except OSError as unreadable:
         raise BadPackage(root, f"{MANIFEST}: cannot be read: {unreadable.strerror}") from None

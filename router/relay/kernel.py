@@ -11,15 +11,17 @@ import grpc
 from google.protobuf.message import DecodeError, Message
 
 from contract.context import SERVICE_KEY
+from contract.declaration import major_of
 from contract.errors import MeshError, to_status
 from contract.transcoder import Rejected, check_json
 from contract.transport import DYNAMIC
-from router.admission.admission import Admission
+from router.admission.admission import Admission, check_phase, stricter
 from router.admission.envelope import Envelope
 from router.admission.execution import Execution
 from router.generations.generation import Lease
-from router.generations.kernel import EXECUTION_UPDATE
+from router.generations.kernel import EXECUTION_UPDATE, EXECUTION_UPDATE_DESCRIPTOR, LEASES_DESCRIPTOR
 from router.instances.instance import Instance
+from wuu.mesh.v1.declaration_pb2 import ServiceDescriptor
 from wuu.mesh.v1.dynamic_pb2 import InvokeRequest, InvokeResponse
 from wuu.mesh.v1.json_pb2 import Json
 from wuu.mesh.v1.leases_pb2 import (
@@ -102,7 +104,11 @@ def _acquire(call: KernelCall) -> AcquireLeaseResponse:
         raise _refused("execution_not_found", "a lease is taken in an execution, and the call names none")
     if caller.revoked is not None:
         raise caller.revoked
+    _check_phase(call.parent, caller, LEASES_DESCRIPTOR, "acquire")
     generation = call.parent.generation
+    if generation.state in ("closing", "closed"):
+        # The execution was begun outside of any, and has not kept it.
+        raise _refused("generation_closed", f"generation {generation.id} is closed")
     held = caller.leases.get(asked.key)
     if held is not None and held is not generation:
         raise _refused(
@@ -131,6 +137,7 @@ def _note_progress(call: KernelCall) -> InvokeResponse:
         raise _refused("method_not_found", f"{EXECUTION_UPDATE}@1 has the method call")
     if call.parent is None:
         raise _refused("execution_not_found", "an update is made in an execution, and the call names none")
+    _check_phase(call.parent, call.caller, EXECUTION_UPDATE_DESCRIPTOR, "call")
     progress = _parsed(InvokeRequest, call.request).params.utf8
     if len(progress) > PROGRESS_LIMIT:
         raise _refused("invalid_params", f"an update has at most {PROGRESS_LIMIT} bytes of JSON")
@@ -140,6 +147,12 @@ def _note_progress(call: KernelCall) -> InvokeResponse:
         raise _refused("invalid_params", f"the update is not JSON: {rejected.rule}") from None
     call.parent.progress, call.parent.progressed = progress, time.time()
     return InvokeResponse(result=Json(utf8=b"null"))
+
+
+def _check_phase(parent: Execution, caller: Instance, service: ServiceDescriptor, method: str) -> None:
+    declared = next(each for each in service.methods if each.name == method)
+    label = f"{service.name}@{major_of(service.version)}"
+    check_phase(stricter(parent.phase, caller.phase), label, declared)
 
 
 def _parsed(kind: type[Parsed], request: bytes) -> Parsed:

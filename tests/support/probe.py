@@ -145,6 +145,8 @@ class Probe(Module):
                 self._abandoned.add(asyncio.create_task(self._outcome(action.begin, self.mesh, "")))
             elif action.error:
                 raise MeshError("host_error", action.error)
+            elif action.pause:
+                await asyncio.sleep(action.pause)
             elif action.hang:
                 await asyncio.Event().wait()
             elif action.exit is not None:

@@ -41,6 +41,8 @@ class Action(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     error: str = ""
     """The step fails with `host_error` and this message."""
     hang: bool = False
+    pause: float = 0.0
+    """Seconds that the step takes."""
     exit: int | None = None
     """The process exits with this status, at once."""
 
