@@ -93,8 +93,9 @@ async def test_what_was_committed_and_not_activated_holds(mesh: Mesh) -> None:
     starting = mesh.spawn("up", stderr=subprocess.DEVNULL)
     await mesh.reached()
     await mesh.happens("generation", "3", "committed")
-    (found,) = [event.message for event in await mesh.events() if event.state == "found"]
-    assert found.endswith("was committed, and its router ended before it was active")
+    active, committed = [event.message for event in await mesh.events() if event.state == "found"]
+    assert active.endswith("was active: its router was killed")
+    assert committed.endswith("was committed, and its router ended before it was active")
     starting.terminate()
     assert starting.wait(10) == 0
 
