@@ -179,7 +179,9 @@ class Candidate:
         return found
 
     async def _start(self, modules: Iterable[str]) -> None:
-        await self._each(self._start_one, sorted(modules))
+        # In the order of the composition, which is the operator's.
+        order = list(effective(self.document)[0])
+        await self._each(self._start_one, sorted(modules, key=order.index))
         self._drop_faults()
 
     async def _start_one(self, module: str) -> None:
