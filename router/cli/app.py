@@ -13,6 +13,7 @@ from router.cli.options import (
     HomeOption,
     JsonOption,
     ModuleArgument,
+    StartOption,
     TimeoutOption,
     refuse_arguments,
 )
@@ -50,7 +51,7 @@ def _root(
 @app.command(context_settings=_REFUSING)
 def up(
     context: typer.Context,
-    composition: CompositionOption = None,
+    composition: StartOption = None,
     detach: Annotated[bool, typer.Option("--detach", help="Return once the mesh is up; it runs on.")] = False,
     home: HomeOption = None,
 ) -> None:

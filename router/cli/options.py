@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -56,16 +56,22 @@ HomeOption = Annotated[
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
-CompositionOption = Annotated[
-    Path | None,
-    typer.Option(
+
+def _composition(default: str) -> Any:
+    return typer.Option(
         "-c",
         "--composition",
         metavar="FILE",
         callback=_file,
-        help="The composition; the product's own by default.",
+        help=f"The composition; {default} by default.",
         show_default=False,
-    ),
+    )
+
+
+CompositionOption = Annotated[Path | None, _composition("the product's own")]
+
+StartOption = Annotated[
+    Path | None, _composition("what was committed last in this home, in a fresh one the product's own,")
 ]
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", callback=_file, help="The composition.")]

@@ -206,6 +206,7 @@ def release_leases(instance: Instance) -> None:
 
 
 def _kept(generation: Generation) -> str:
-    parts = [f"{generation.live} executions"] if generation.live else []
-    parts += [f"{len(generation.leases)} leases"] if generation.leases else []
-    return f"{' and '.join(parts)} keep it"
+    live, leases = generation.live, len(generation.leases)
+    parts = [f"{live} execution{'s' * (live != 1)}"] if live else []
+    parts += [f"{leases} lease{'s' * (leases != 1)}"] if leases else []
+    return f"kept by {' and '.join(parts)}"

@@ -272,7 +272,12 @@ def reloading(module: str) -> Request:
     """Starts one module anew, or all."""
 
     def anew(base: Generation) -> frozenset[str]:
-        return frozenset([_known(module, base)] if module else effective(base.composition.document())[0])
+        if not module:
+            return frozenset(base.graph.nodes)
+        if base.graph.nodes[_known(module, base)].state == "disabled":
+            remedy = f"`wuu-mesh enable {module}` starts it."
+            raise MeshError("invalid_request", f"{module} is disabled", remedy=remedy)
+        return frozenset([module])
 
     cause = f"reload {module}" if module else "reload"
     return Request(cause=cause, anew=anew)
@@ -282,7 +287,13 @@ def switching(module: str, *, enabled: bool) -> Request:
     """Enables or disables a module."""
 
     def switched(base: Generation) -> Composition:
-        return replace(base.composition, enabled={**base.composition.enabled, _known(module, base): enabled})
+        now = base.composition
+        others = {each: on for each, on in now.enabled.items() if each != _known(module, base)}
+        # What the document says itself is no switch: it would be another composition that is the same.
+        written, _ = effective(replace(now, enabled=others).document())
+        return replace(
+            now, enabled=others if written[module].enabled == enabled else {**others, module: enabled}
+        )
 
     # A disable commits whatever became of the packages of others.
     cause = f"{'enable' if enabled else 'disable'} {module}"

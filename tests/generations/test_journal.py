@@ -109,6 +109,15 @@ async def test_a_switch_is_remembered(mesh: Mesh) -> None:
     assert mesh.module("two")["state"] == "active"
 
 
+async def test_a_switch_that_changes_nothing_is_no_step_to_go_back(mesh: Mesh) -> None:
+    await mesh.apply(ONE, TWO, services=[select("probe.word@1", "two")])
+    assert (await mesh.switch("one", enabled=True)).outcome == "unchanged"
+    await mesh.switch("one", enabled=False)
+    assert (await mesh.switch("one", enabled=True)).outcome == "committed"
+    assert (await mesh.rollback()).outcome == "committed"
+    assert mesh.module("one")["state"] == "disabled"
+
+
 async def test_a_rollback_applies_what_was_committed_before_as_a_new_generation(mesh: Mesh) -> None:
     await mesh.apply(ONE, TWO, services=[select("probe.word@1", "two")])
     await mesh.reload("one")

@@ -203,6 +203,13 @@ async def test_a_module_that_no_composition_has_is_refused_with_the_nearest_name
         assert error.message == "the composition has no module asside; did you mean 'aside'?"
 
 
+async def test_a_reload_of_what_is_disabled_says_so(mesh: Mesh) -> None:
+    await mesh.switch("aside", enabled=False)
+    error = await failure(mesh.reload("aside"))
+    assert (error.code, error.message) == ("invalid_request", "aside is disabled")
+    assert error.remedy == "`wuu-mesh enable aside` starts it."
+
+
 async def test_a_failed_activate_leaves_the_new_generation_degraded_and_nothing_goes_back(mesh: Mesh) -> None:
     failing = probe("aside", provides=["probe.aside@1"], steps={"activate": Action(error="no effect")})
     ended = await mesh.apply(BASE, ONE, TWO, TOP, failing, services=[CHOICE])
