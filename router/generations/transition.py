@@ -287,8 +287,8 @@ def switching(module: str, *, enabled: bool) -> Request:
     """Enables or disables a module."""
 
     def switched(base: Generation) -> Composition:
-        now = base.composition
-        others = {each: on for each, on in now.enabled.items() if each != _known(module, base)}
+        now, named = base.composition, _known(module, base)
+        others = {each: on for each, on in now.enabled.items() if each != named}
         # What the document says itself is no switch: it would be another composition that is the same.
         written, _ = effective(replace(now, enabled=others).document())
         return replace(

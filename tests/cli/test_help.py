@@ -18,7 +18,7 @@ from tests.cli.command import bare
         ((), ["up", "down", "status", "check", "call", "tool", "logs", "Exit codes", "--version"]),
         ((), ["apply", "reload", "enable", "disable", "rollback"]),
         ((), ["generations", "executions", "cancel", "events"]),
-        (("up",), ["-c", "the product's own by default", "--detach", "Ctrl-C"]),
+        (("up",), ["-c", "committed last in this home", "the product's own", "--detach", "Ctrl-C"]),
         (("down",), ["--home", "$XDG_STATE_HOME/wuu-mesh", "consumers before their providers"]),
         (("status",), ["--json", "WUU_MESH_HOME"]),
         (("check",), ["-c", "--start", "--json", "Exits with 2"]),
