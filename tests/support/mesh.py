@@ -69,7 +69,9 @@ class Mesh:
         """Writes the composition; nothing is started. `env`: what the commands get beside."""
         self.directory = Path(tempfile.mkdtemp(prefix="wm-"))
         self.home = self.directory / "home"
-        self.env = {**os.environ, "XDG_RUNTIME_DIR": str(self.directory / "run"), **(env or {})}
+        # How large a terminal is, it says itself.
+        inherited = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+        self.env = {**inherited, "XDG_RUNTIME_DIR": str(self.directory / "run"), **(env or {})}
         self._callers: list[Caller] = []
         self._commands: list[subprocess.Popen[bytes]] = []
         self.compose(*entries, services=services)

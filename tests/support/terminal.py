@@ -31,11 +31,7 @@ class Terminal:
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
-            # Its size is the terminal's to say.
-            env={
-                **{name: value for name, value in env.items() if name not in ("COLUMNS", "LINES")},
-                "TERM": "xterm-256color",
-            },
+            env={**env, "TERM": "xterm-256color"},
             cwd=cwd,
             start_new_session=True,
         )
