@@ -14,6 +14,9 @@ import grpc
 LOOK = 0.5
 """Seconds between looks at the socket's file."""
 
+STOP_MARGIN = 0.5
+"""Seconds that a server has to stop beyond its grace."""
+
 log = logging.getLogger(__name__)
 
 
@@ -42,9 +45,10 @@ class Listener:
         if self._keeping is not None:
             self._keeping.cancel()
             await asyncio.wait((self._keeping,))
-        # One that has ended unasked says its reason again.
-        with suppress(UnicodeDecodeError):
-            await asyncio.gather(*(server.stop(grace) for server in self._servers))
+        # One that has ended unasked says its reason again, or waits for ever for a call that it serves.
+        with suppress(UnicodeDecodeError, TimeoutError):
+            async with asyncio.timeout(grace + STOP_MARGIN):
+                await asyncio.gather(*(server.stop(grace) for server in self._servers))
 
     async def _listen(self) -> None:
         server = self._server()

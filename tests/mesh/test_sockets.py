@@ -12,6 +12,7 @@ import pytest
 
 from contract.transport import CHANNEL_OPTIONS
 from tests.support import http2
+from tests.support.caller import failure
 from tests.support.composition import Entry, probe
 from tests.support.mesh import Mesh, running
 from tests.support.process import PATIENCE, Process
@@ -56,10 +57,23 @@ async def test_a_socket_of_the_router_serves_on_after_a_request_that_cannot_be_r
         await mesh.call("probe.b@1", "ignoring")
         await asyncio.to_thread(http2.send, socket(mesh, name), *UNREADABLE)
         await ready(socket(mesh, name))
+        # The connection of the call in flight ends with its server, and takes no other.
+        mesh.reconnect()
         nested = {"service": "probe.b@1", "method": "echo", "params": 1}
         assert (await mesh.call("probe.a@1", "call", nested))["result"] == 1
         await mesh.call("probe.b@1", "go")
         assert await in_flight == "too late"
+
+
+async def test_a_mesh_stops_though_a_call_is_left_on_a_server_that_ended() -> None:
+    async with running(probe("b", provides=["probe.b@1"])) as mesh:
+        in_flight = asyncio.create_task(failure(mesh.call("probe.b@1", "ignore")))
+        await mesh.call("probe.b@1", "ignoring")
+        await asyncio.to_thread(http2.send, socket(mesh, "control"), *UNREADABLE)
+        await ready(socket(mesh, "control"))
+        (router := mesh.router).signal(15)
+        assert router.ends(5)
+        await in_flight
 
 
 @pytest.mark.parametrize("name", ["a", "p"])
