@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -31,6 +32,23 @@ for line in sys.stdin:
 """
 
 
+async def lost(path: Path, *how: tuple[bytes, bytes]) -> None:
+    """Sends a request that ends the server of a socket, and returns once the socket is bound anew."""
+    before = path.stat()
+    await asyncio.to_thread(http2.send, path, *how)
+    async with asyncio.timeout(PATIENCE):
+        while not _is_another(path, before):  # noqa: ASYNC110 (a file does not say when it is another)
+            await asyncio.sleep(0.01)
+    await ready(path)
+
+
+def _is_another(path: Path, before: os.stat_result) -> bool:
+    try:
+        return path.stat().st_ctime_ns != before.st_ctime_ns
+    except FileNotFoundError:
+        return False
+
+
 async def ready(path: Path) -> None:
     """Returns once something answers on a socket."""
     async with (
@@ -55,8 +73,7 @@ async def test_a_socket_of_the_router_serves_on_after_a_request_that_cannot_be_r
     async with running(*entries) as mesh:
         in_flight = asyncio.create_task(mesh.call("probe.b@1", "ignore"))
         await mesh.call("probe.b@1", "ignoring")
-        await asyncio.to_thread(http2.send, socket(mesh, name), *UNREADABLE)
-        await ready(socket(mesh, name))
+        await lost(socket(mesh, name), *UNREADABLE)
         # The connection of the call in flight ends with its server, and takes no other.
         mesh.reconnect()
         nested = {"service": "probe.b@1", "method": "echo", "params": 1}
@@ -69,8 +86,7 @@ async def test_a_mesh_stops_though_a_call_is_left_on_a_server_that_ended() -> No
     async with running(probe("b", provides=["probe.b@1"])) as mesh:
         in_flight = asyncio.create_task(failure(mesh.call("probe.b@1", "ignore")))
         await mesh.call("probe.b@1", "ignoring")
-        await asyncio.to_thread(http2.send, socket(mesh, "control"), *UNREADABLE)
-        await ready(socket(mesh, "control"))
+        await lost(socket(mesh, "control"), *UNREADABLE)
         (router := mesh.router).signal(15)
         assert router.ends(5)
         await in_flight
@@ -80,8 +96,7 @@ async def test_a_mesh_stops_though_a_call_is_left_on_a_server_that_ended() -> No
 async def test_a_socket_of_an_instance_serves_on_after_a_request_that_cannot_be_read(name: str) -> None:
     plugin = Entry(id="p", argv=(sys.executable, "-c", PLUGIN), runtime={"protocol": "wuu-plugin-v1"})
     async with running(probe("a", provides=["probe.a@1"]), plugin) as mesh:
-        await asyncio.to_thread(http2.send, socket(mesh, name), *UNREADABLE)
-        await ready(socket(mesh, name))
+        await lost(socket(mesh, name), *UNREADABLE)
         assert await mesh.call({"a": "probe.a@1", "p": "plugin.p@1"}[name], "echo", 1) == 1
 
 
