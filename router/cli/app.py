@@ -153,9 +153,9 @@ def reload(
 @app.command()
 def enable(module: ModuleArgument, home: HomeOption = None, json: JsonOption = False) -> None:
     """Enable a module of the running composition."""
-    from router.cli.enable import enable
+    from router.cli.switch import switch
 
-    enable(home, module, json=json)
+    switch(home, module, enabled=True, json=json)
 
 
 @app.command()
@@ -164,9 +164,9 @@ def disable(module: ModuleArgument, home: HomeOption = None, json: JsonOption = 
 
     Its calls are cancelled at once, in every generation; who requires it becomes inactive.
     """
-    from router.cli.disable import disable
+    from router.cli.switch import switch
 
-    disable(home, module, json=json)
+    switch(home, module, enabled=False, json=json)
 
 
 @app.command()

@@ -16,13 +16,14 @@ from contract.context import ROUTER, Phase
 from contract.declaration import LIFECYCLE_VERSION
 from contract.errors import MeshError
 from router.composition.document import Document, ModuleEntry
-from router.composition.graph import Graph, Node
+from router.composition.graph import Graph
 from router.composition.profile import effective
 from router.composition.resolve import Known, resolve
 from router.events import Events
 from router.generations.generation import Definition, Generation
 from router.generations.journal import Journal, declaration_key
 from router.generations.kernel import SERVED, without_kernel_services
+from router.generations.refusal import refused
 from router.generations.retirement import Retirement
 from router.generations.shapes import Shapes
 from router.generations.supervision import Supervision
@@ -272,62 +273,21 @@ class Candidate:
         return [Fault(each.module, each.failure) for each in self.started if each.failure is not None]
 
     def _refuse_to_block(self, graph: Graph) -> None:
-        """Nothing that works is blocked, and nothing is added that cannot work.
-
-        What is disabled or removed takes its dependants with it: that is what the operator asked for.
-        """
         base = self.base
         if base is None:
             return
-        works: dict[str, bool] = {}
-        excused: dict[str, bool] = {}
-        faults = [
-            Fault(module, MeshError(node.reason_code or "service_unavailable", node.reason))
-            for module, node in graph.nodes.items()
-            if node.state == "blocked"
-            and self._works(module, base, works)
-            and not self._excused(node, graph, base, excused)
-        ]
-        if faults:
-            raise Dropped(faults)
-
-    def _works(self, module: str, base: Generation, known: dict[str, bool]) -> bool:
-        """Whether the module is active now, with everything that it requires, or is not part of `base`."""
-        if module not in known:
-            node = base.graph.nodes.get(module)
-            if node is None or node.state == "disabled":
-                known[module] = True
-            elif node.state == "blocked":
-                known[module] = base.definitions.get(module) != self._definitions.get(module)
-            else:
-                known[module] = base.instances[module].failure is None and all(
-                    self._works(binding.provider, base, known) for binding in node.bindings
-                )
-        return known[module]
-
-    def _excused(self, node: Node, graph: Graph, base: Generation, known: dict[str, bool]) -> bool:
-        """Whether what blocks the module is disabled or removed, or stands on such a module."""
-        if node.module not in known:
-            known[node.module] = self._is_excused(node, graph, base, known)
-        return known[node.module]
-
-    def _is_excused(self, node: Node, graph: Graph, base: Generation, known: dict[str, bool]) -> bool:
-        before = base.graph.nodes.get(node.module)
-        if before is None or node.module in self._failed or not node.unmet:
-            return False
-        providers = {(each.service, each.major): each.provider for each in before.bindings}
-        for unmet in node.unmet:
-            provider = graph.nodes.get(providers.get((unmet.service, unmet.major or 0), ""))
-            removed = (unmet.service, unmet.major) in providers and provider is None
-            if removed or (provider is not None and provider.state == "disabled"):
-                continue
-            if (
-                provider is None
-                or provider.state == "ready"
-                or not self._excused(provider, graph, base, known)
-            ):
-                return False
-        return True
+        blocked = refused(
+            graph,
+            base.graph,
+            healthy={module for module, each in base.instances.items() if each.failure is None},
+            changed={m for m in graph.nodes if base.definitions.get(m) != self._definitions.get(m)},
+            failed=self._failed,
+        )
+        if blocked:
+            raise Dropped(
+                Fault(node.module, MeshError(node.reason_code or "service_unavailable", node.reason))
+                for node in blocked
+            )
 
     # --- prepare ---
 
