@@ -21,6 +21,7 @@ from router.home import Home, Running
 from wuu.mesh.v1.control_pb2 import (
     ApplyRequest,
     ApplyResponse,
+    CompositionSource,
     GenerationRecord,
     ListGenerationsRequest,
     ListGenerationsResponse,
@@ -62,7 +63,9 @@ class Operator:
 
     async def apply(self, composition: Mapping[str, Any], path: str) -> Transition:
         """Applies a composition, which must be committed."""
-        request = ApplyRequest(document=msgspec.json.encode(composition), path=path)
+        document = msgspec.json.encode(composition)
+        source = CompositionSource(layer="command line", path=path, document=document)
+        request = ApplyRequest(sources=[source])
         answer = await self._unary("/wuu.mesh.v1.Control/Apply", request, ApplyResponse)
         return _committed(answer.transition)
 

@@ -1,4 +1,4 @@
-"""The router's program: `python -m router HOME [COMPOSITION]`, started by `wuu-mesh up`.
+"""The router's program: `python -m router HOME [COMPOSITION] [--workspace DIR]`, started by `wuu-mesh up`.
 
 It tells its parent one JSON line on standard output: `{"pid", "control"}` once it can be asked, or
 `{"code", "message", "remedy", "exit"}` when it cannot run. With `--attached`, the end of standard input stops
@@ -30,7 +30,7 @@ from router.instances.log import begin, log_of
 from router.instances.orphans import adopt_orphans, end_orphans
 from router.mesh import Mesh
 from router.names import ROUTER_LOG
-from router.reading import Composition, composition_at, read
+from router.reading import Composition, layers, read
 from router.unusable import remedy_of
 
 EXIT_FAILED = 1
@@ -54,10 +54,11 @@ def main() -> int:
     arguments = argparse.ArgumentParser(prog="router")
     arguments.add_argument("home", type=Path)
     arguments.add_argument("composition", type=Path, nargs="?")
+    arguments.add_argument("--workspace", type=Path)
     arguments.add_argument("--attached", action="store_true")
     given = arguments.parse_args()
     try:
-        return _run(given.home, given.composition, attached=given.attached)
+        return _run(given.home, given.composition, given.workspace, attached=given.attached)
     except MeshError as error:
         return _refuse(Refusal(error.code, error.message, error.remedy, EXIT_FAILED))
     except Rejected as rejected:
@@ -74,7 +75,7 @@ def main() -> int:
         return _refuse(Refusal("host_error", f"{journal}: {unusable}", remedy, EXIT_BAD_FILE))
 
 
-def _run(root: Path, composition: Path | None, *, attached: bool) -> int:
+def _run(root: Path, composition: Path | None, workspace: Path | None, *, attached: bool) -> int:
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if 0 <= files < FILES_AT_LEAST:
         raise OSError(
@@ -84,9 +85,9 @@ def _run(root: Path, composition: Path | None, *, attached: bool) -> int:
     hold = home.open()
     try:
         adopt_orphans()
-        given = composition_at(composition) if composition is not None else None
-        found, last = _journal(home)
-        starting = given or last or Composition()
+        found, starting = _journal(home)
+        if composition is not None or starting is None:
+            starting = layers(home, composition, workspace).composition
         # What cannot be read is said before anything is started.
         read(starting, home)
         log = log_of(home.logs, ROUTER_LOG, str(os.getpid()))

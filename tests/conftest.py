@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 import pytest
@@ -10,6 +11,9 @@ from hypothesis import settings
 # What is slow is a benchmark's to say: here it is the machine that is busy.
 settings.register_profile("mesh", deadline=None)
 settings.load_profile("mesh")
+
+# The composition of whoever runs the tests is none of theirs.
+os.environ["XDG_CONFIG_HOME"] = "/nowhere"
 
 
 @pytest.fixture(scope="session", autouse=True)

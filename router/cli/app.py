@@ -106,7 +106,7 @@ def check(
 
 @app.command()
 def apply(
-    composition: FileArgument,
+    composition: FileArgument = None,
     dry_run: Annotated[
         bool,
         typer.Option(

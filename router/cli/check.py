@@ -8,6 +8,7 @@ import sqlite3
 import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -19,10 +20,9 @@ from router.cli.exits import EXIT_ERROR, EXIT_USAGE, explained, fail, say
 from router.cli.explanation import UNKNOWN, explanation_json, print_explanation
 from router.cli.terminal import console
 from router.composition.choice import listed
-from router.composition.document import Document
+from router.composition.composed import Composed
 from router.composition.graph import Graph
-from router.composition.profile import effective
-from router.composition.resolve import Known, resolve
+from router.composition.resolve import resolve
 from router.generations.journal import Journal, declaration_key
 from router.generations.kernel import without_kernel_services
 from router.home import Home
@@ -37,10 +37,10 @@ def explain(root: Path | None, composition: Path | None, *, start: bool, json: b
     """Prints the graph of a composition."""
     with explained(), accepted(json=json):
         home = Home.at(root)
-        given, document, discovery = read_or_fail(composition, home)
+        given, composed, discovery = read_or_fail(composition, home)
         try:
             graph, unknown = (
-                (_asked(home, given), frozenset[str]()) if start else _remembered(home, document, discovery)
+                (_asked(home, given), frozenset[str]()) if start else _remembered(home, composed, discovery)
             )
         except sqlite3.Error as unusable:
             fail(EXIT_USAGE, f"{home.journal}: {unusable}", "Move it away, or name another --home.")
@@ -49,7 +49,9 @@ def explain(root: Path | None, composition: Path | None, *, start: bool, json: b
         if json:
             emit(explanation_json(graph, states))
         else:
-            print_explanation(graph, states, effective(document)[1])
+            print_explanation(graph, states, list(composed.selections.values()))
+    for note in graph.notes:
+        say(f"note: {note}")
     for broken in discovery.problems:
         if broken.module not in graph.nodes:
             say(f"note: {problem_of(broken)}")
@@ -75,39 +77,31 @@ def _was_started(home: Home, module: str) -> bool:
     return latest_log(home.logs, module) is not None
 
 
-def _remembered(home: Home, document: Document, discovery: Discovery) -> tuple[Graph, frozenset[str]]:
+def _remembered(home: Home, composed: Composed, discovery: Discovery) -> tuple[Graph, frozenset[str]]:
     """The graph from the declarations that the journal has kept, and the modules of which it has none."""
-    known: dict[str, Known] = {
-        module: Known(module, package.manifest.version, None)
-        for module, package in discovery.packages.items()
-    }
-    for module, broken in discovery.broken.items():
-        known[module] = _broken(broken, "")
+    known = dict(discovery.offered)
     unknown: set[str] = set()
     # A home without a journal is left as it is.
     with closing(Journal(home.journal if home.journal.is_file() else None)) as journal:
-        for module, entry in effective(document)[0].items():
+        for module, entry in composed.modules.items():
             package = discovery.packages.get(module)
             if package is None or not entry.enabled:
                 continue
-            version = package.manifest.version
             try:
                 key = declaration_key(package.fingerprint, entry.config, HOST_FEATURES)
             except BadPackage as broken:
-                known[module] = _broken(broken, version)
+                known[module] = replace(
+                    known[module], unavailable=broken.message, unavailable_code="invalid_request"
+                )
                 continue
             declaration = journal.declaration(key)
-            known[module] = Known(module, version, without_kernel_services(declaration))
+            known[module] = replace(known[module], declaration=without_kernel_services(declaration))
             if declaration is None:
                 unknown.add(module)
                 if _was_started(home, module):
                     why = "it has started before and not declared yet"
-                    known[module] = Known(module, version, None, unavailable=why)
-    return resolve(document, known), frozenset(unknown)
-
-
-def _broken(broken: BadPackage, version: str) -> Known:
-    return Known(broken.module, version, None, unavailable=broken.message, unavailable_code="invalid_request")
+                    known[module] = replace(known[module], unavailable=why)
+    return resolve(composed, known), frozenset(unknown)
 
 
 def _asked(home: Home, composition: Composition) -> Graph:

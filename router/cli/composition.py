@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,40 +11,60 @@ from typing import NoReturn
 
 from router.cli.answer import emit
 from router.cli.exits import EXIT_USAGE, fail, refuse_file, say
-from router.composition.document import Document
+from router.composition.composed import Composed
 from router.composition.rejected import Rejected
 from router.home import Home
 from router.packages.discovery import Discovery
-from router.reading import Composition, composition_at, read
+from router.reading import Composition, layers, read
 
 
-def read_or_fail(composition: Path | None, home: Home) -> tuple[Composition, Document, Discovery]:
-    """The composition, its document and its packages; a file that cannot be used ends the command with 2.
+def workspace() -> Path | None:
+    """The directory in which the command runs; None where it was removed."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return None
 
-    Raises `Rejected`.
+
+def read_or_fail(named: Path | None, home: Home) -> tuple[Composition, Composed, Discovery]:
+    """The composition of a command, what it comes to, and its packages. Raises `Rejected`."""
+    composition = composition_or_fail(named, home)
+    try:
+        return composition, *read(composition, home)
+    except OSError as unreadable:
+        refuse_file(unreadable)
+
+
+def composition_or_fail(named: Path | None, home: Home, how: str = "with -c FILE") -> Composition:
+    """The composition of a command; a file that cannot be used ends the command with 2.
+
+    `how` the file is named. Raises `Rejected`.
     """
     try:
-        given = composition_at(composition)
-        return given, *read(given, home)
+        found = layers(home, named, workspace())
+        for source in found.sources:
+            # The mesh hears of it in messages, which have nothing else.
+            str(source.path).encode()
+    except UnicodeEncodeError:
+        unshown = os.fsencode(source.path).decode("utf-8", "replace")
+        fail(EXIT_USAGE, f"{unshown}: a composition has a path in UTF-8", "Move it to another path.")
     except OSError as unreadable:
-        if composition is None or unreadable.filename != str(composition):
-            refuse_file(unreadable)
-        _refuse(composition, unreadable, "with -c FILE")
+        _refuse(named, unreadable, how)
+    if found.untrusted:
+        file = found.untrusted[-1].path
+        remedy = "See what it says, then `wuu-mesh composition trust` lets it apply."
+        say(f"{file} is ignored: it is not trusted as it is now", remedy)
+    return found.composition
 
 
-def document_or_fail(composition: Path) -> bytes:
-    """The text of a composition that is the argument of a command; without one, the command ends with 2."""
-    try:
-        return composition.read_bytes()
-    except OSError as unreadable:
-        _refuse(composition, unreadable, "as FILE")
-
-
-def _refuse(composition: Path, unreadable: OSError, how: str) -> NoReturn:
+def _refuse(named: Path | None, unreadable: OSError, how: str) -> NoReturn:
+    # It is called as it was typed.
+    is_named = named is not None and os.path.abspath(named) == unreadable.filename
+    file = named if is_named else unreadable.filename
     remedy = f"Name a composition {how}."
     if unreadable.errno == errno.EACCES:
         remedy = f"Allow yourself to read it, or name another {how}."
-    fail(EXIT_USAGE, f"{composition}: {unreadable.strerror}", remedy)
+    fail(EXIT_USAGE, f"{file}: {unreadable.strerror}", remedy)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import msgspec
 import typer
 
-from router.cli.composition import reject
+from router.cli.composition import reject, workspace
 from router.cli.exits import EXIT_ERROR, EXIT_INTERRUPTED, fail
 from router.home import Home, Running
 
@@ -36,6 +36,8 @@ class Launch:
         command = [sys.executable, "-P", "-m", "router", str(home.root)]
         if composition is not None:
             command.append(str(composition))
+        if (here := workspace()) is not None:
+            command += ["--workspace", str(here)]
         if attached:
             command.append("--attached")
         self._router = subprocess.Popen(

@@ -74,7 +74,15 @@ StartOption = Annotated[
     Path | None, _composition("what was committed last in this home, in a fresh one the product's own,")
 ]
 
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", callback=_file, help="The composition.")]
+FileArgument = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="FILE",
+        callback=_file,
+        help="The composition; the files of the one that runs, as they are now, without one.",
+        show_default=False,
+    ),
+]
 
 ModuleArgument = Annotated[
     str, typer.Argument(metavar="MODULE", help="The module.", autocompletion=complete.modules)

@@ -66,6 +66,7 @@ def status_json(answer: control_pb2.GetStatusResponse) -> dict[str, Any]:
             "composition": answer.router.composition or None,
             "started_unix_ms": answer.router.started_unix_ms,
             "executions": answer.router.executions,
+            "sources": list(answer.router.sources),
         },
     }
 

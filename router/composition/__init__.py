@@ -1,14 +1,15 @@
-"""Composition: document + declarations → graph. Pure: no process, no socket, no clock."""
+"""Composition: documents + declarations → graph. Pure: no process, no socket, no clock."""
 
+from router.composition.composed import Composed, compose
 from router.composition.document import Document, ModuleEntry, Selection, parse_document
 from router.composition.graph import Absent, Binding, Graph, Node, Selected
-from router.composition.profile import effective
 from router.composition.rejected import Problem, Rejected
 from router.composition.resolve import Known, resolve
 
 __all__ = [
     "Absent",
     "Binding",
+    "Composed",
     "Document",
     "Graph",
     "Known",
@@ -18,7 +19,7 @@ __all__ = [
     "Rejected",
     "Selected",
     "Selection",
-    "effective",
+    "compose",
     "parse_document",
     "resolve",
 ]

@@ -23,5 +23,14 @@ BASE = Bundle(
 )
 """What every product stands on."""
 
-PROFILES: Mapping[str, tuple[Bundle, ...]] = {"headless": (BASE,)}
+DESKTOP = Bundle(name="wuu.desktop", modules=(), selections=())
+"""What a desktop adds. The shell and its renderers are not served by a mesh, so it has no modules here."""
+
+BUNDLES: Mapping[str, Bundle] = {bundle.name: bundle for bundle in (BASE, DESKTOP)}
+"""Every bundle, by name."""
+
+PROFILES: Mapping[str, tuple[str, ...]] = {
+    "headless": (BASE.name,),
+    "desktop": (BASE.name, DESKTOP.name),
+}
 """The bundles of each profile, in the order in which they apply."""

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from router.composition.declared import Declared, Key
-from router.composition.document import Selection
+from router.composition.declared import Declared
+from router.composition.document import Edge, Key, Selection
 from router.composition.graph import Binding
 from router.composition.rejected import Problem
 
 ONLY_PROVIDER = "only provider"
 """The source of a binding that nobody selected."""
 
-Selections = Mapping[tuple[str | None, Key], Selection]
-"""Selections by consumer (None: every consumer) and service."""
+Selections = Mapping[Edge, Selection]
+"""The selections that hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,8 @@ class Lack:
     code: str
     phrase: str
     """What is lacking and why; reads on from "requires"."""
+    blocks: bool = False
+    """It blocks even a consumer that could do without: the choice is wrong, and nothing is merely missing."""
 
 
 def choose(
@@ -48,7 +50,9 @@ def choose(
         return Binding(consumer, *key, candidates[0], ONLY_PROVIDER)
     if candidates:
         return Lack(
-            "service_ambiguous", f"{_named(key)}, which {listed(candidates)} provide and none is selected"
+            "service_ambiguous",
+            f"{_named(key)}, which {listed(candidates)} provide and none is selected",
+            blocks=True,
         )
     if providers:
         return _self_route(consumer, key, place, "is the only provider")
@@ -60,7 +64,8 @@ def _nobody(key: Key, *, required: bool, declared: Declared) -> Lack:
     others = [(service, major) for major in declared.majors.get(service, ())]
     if others:
         known = [f"{_named(other)} of {listed(declared.providers[other])}" for other in others]
-        return Lack("service_version_mismatch", f"{_named(key)}, but only {listed(known)} is provided")
+        only = f"{_named(key)}, but only {listed(known)} is provided"
+        return Lack("service_version_mismatch", only, blocks=True)
     code = "service_not_found" if required else "service_optional_absent"
     unknown = f" (what {listed(declared.silent)} would provide is not known)" if declared.silent else ""
     return Lack(code, f"{_named(key)}, which no module of the composition provides{unknown}")

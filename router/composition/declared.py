@@ -6,10 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from contract.declaration import major_of
+from router.composition.document import Key
 from wuu.mesh.v1.declaration_pb2 import Declaration, ServiceDescriptor
-
-Key = tuple[str, int]
-"""A service and its major."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Document: the operator's composition as it is written.
+"""Document: one composition file as it is written.
 
 Source: *Vocabulary* and *Resolution* of the design; 产品 profile 与渲染器绑定.
 """
@@ -6,34 +6,63 @@ Source: *Vocabulary* and *Resolution* of the design; 产品 profile 与渲染器
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from contract.declaration import SERVICE_NAME
-from router.composition.bundle import PROFILES
+from router.composition.bundle import BUNDLES, PROFILES
+from router.composition.form import (
+    SINCE,
+    VERSION,
+    VERSIONS,
+    Choice,
+    DocumentForm,
+    Entry,
+    PatchForm,
+    RemovalForm,
+    fields_of,
+)
 from router.composition.nearest import nearest
 from router.composition.position import Located, Malformed, locate, step
 from router.composition.rejected import Problem, Rejected
 from router.limits import MAX_TIMEOUT
 
-VERSION = 4
-"""The version of the document's form that is read here."""
+_ENDPOINT = re.compile(r"dns:///.+")
 
-DEFAULT_PROFILE = "headless"
-"""The profile of a document that names none."""
+_MIGRATE = "`wuu-mesh composition migrate` rewrites the file"
+
+Key = tuple[str, int]
+"""A service and its major."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleEntry:
-    """What the composition says about one module."""
+    """What a composition says about one module. Of an entry in a patch None means: not said."""
 
-    enabled: bool = True
+    enabled: bool | None = True
     """A disabled module stays in the graph and is never started."""
     config: bytes | None = None
     """The module's configuration: a JSON object, byte for byte as written; None where there is none."""
     timeout: float | None = None
     """Seconds that bound every step (start, initialize, prepare, activate, service-changed); None: what the
     manifest says."""
+    endpoint: str | None = None
+    """Where the module is served, instead of being started; None: it is started."""
+    source: str = field(default="", compare=False)
+    """Where it was said last, as in `Selection`."""
+
+    def changed_by(self, change: ModuleEntry) -> ModuleEntry:
+        """The entry after a patch, which changes what it says."""
+        return ModuleEntry(
+            enabled=self.enabled if change.enabled is None else change.enabled,
+            config=self.config if change.config is None else change.config,
+            timeout=self.timeout if change.timeout is None else change.timeout,
+            endpoint=self.endpoint if change.endpoint is None else change.endpoint,
+            source=change.source,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +75,52 @@ class Selection:
     consumer: str | None
     """The module that the choice is for; None: every module without a choice of its own."""
     source: str
-    """Where the choice was made: `NAME:LINE` of the document, or `profile PROFILE`."""
+    """Where the choice was made: `NAME:LINE` of a document, `profile PROFILE` or `bundle BUNDLE`."""
+
+    @property
+    def edge(self) -> Edge:
+        """What it chooses for."""
+        return self.consumer, (self.service, self.major)
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """The one selection that a patch takes away."""
+
+    service: str
+    major: int
+    consumer: str | None
+    source: str
+    """As in `Selection`."""
+
+    @property
+    def edge(self) -> Edge:
+        """What there is to be no choice for."""
+        return self.consumer, (self.service, self.major)
+
+
+Edge = tuple[str | None, Key]
+"""A consumer (None: every one) and what it requires."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A change to what stands before it. Removals come first."""
+
+    modules: Mapping[str, ModuleEntry] = field(default_factory=dict)
+    services: tuple[Selection, ...] = ()
+    removals: tuple[Removal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A path or a pattern that a document has, relative to its own directory."""
+
+    path: str
+    document: str
+    """The name of the document."""
+    where: str
+    """Its place, for problems."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,24 +128,27 @@ class Document:
     """A composition that obeys the rules of its form; whether the names in it exist is not looked at yet."""
 
     version: int
-    profile: str
-    modules: Mapping[str, ModuleEntry] | None
-    """None: not given, so those of the profile. An empty set stays empty."""
-    services: tuple[Selection, ...]
-    packages: tuple[str, ...]
-    """Directories or globs in which packages are found, relative to the document's directory."""
     name: str
     """The file's name, for diagnostics."""
-    revoked: frozenset[str] = frozenset()
-    """Modules that the operator disabled since. A selection of one stands, and has nobody to serve it; in a
-    document that says so itself it would be a contradiction."""
+    profile: str | None = None
+    """None: not given."""
+    bundles: tuple[str, ...] | None = None
+    """The bundles that apply in the place of the profile's; None: not given."""
+    modules: Mapping[str, ModuleEntry] | None = None
+    """All the modules there are; None: not given. An empty set stays empty."""
+    services: tuple[Selection, ...] = ()
+    patches: tuple[Patch, ...] = ()
+    packages: tuple[Reference, ...] = ()
+    """Directories or patterns in which packages are found."""
+    include: tuple[Reference, ...] = ()
+    """Documents that apply before this one."""
 
 
 def parse_document(text: bytes, *, name: str) -> Document:
     """The document in `text`; `name` stands in the places of its problems.
 
     Raises `Rejected` with every problem: with line and column where the text is not JSON, otherwise with the
-    pointer to the value.
+    line and the pointer of the value.
     """
     try:
         located = locate(text)
@@ -95,65 +172,101 @@ class _Reader:
         self.name = name
         self.located = located
         self.problems: list[Problem] = []
+        self.version = VERSION
         for pointer, line in located.repeated:
             self.note(pointer, f"is given again on line {line}; keep one")
 
     def note(self, pointer: str, message: str) -> None:
-        where = f"{self.name}: {pointer}" if pointer else self.name
-        self.problems.append(Problem(where, message))
+        self.problems.append(Problem(self.place(pointer), message))
+
+    def place(self, pointer: str) -> str:
+        """The line of the value, or of what it is missing in, and the pointer to it."""
+        where = self.source(pointer)
+        return f"{where}: {pointer}" if pointer else where
+
+    def source(self, pointer: str) -> str:
+        """`NAME:LINE`."""
+        there = pointer
+        while there and there not in self.located.spans:
+            there = there.rpartition("/")[0]
+        return f"{self.name}:{self.located.line(there)}"
 
     def document(self) -> Document:
-        fields = self.members(
-            self.located.value, "", ("version", "profile", "modules", "services", "packages")
-        )
-        self.version(fields)
+        value = self.located.value
+        if isinstance(value, dict) and value.get("version") in VERSIONS:
+            self.version = value["version"]
+        fields = self.members(value, "", DocumentForm)
+        self.check_version(fields)
         return Document(
-            version=VERSION,
-            profile=self.profile(fields.get("profile", DEFAULT_PROFILE)),
-            modules=self.modules(fields["modules"]) if "modules" in fields else None,
-            services=self.services(fields.get("services", [])),
-            packages=self.packages(fields.get("packages", [])),
+            version=self.version,
             name=self.name,
+            profile=self.profile(fields["profile"]) if "profile" in fields else None,
+            bundles=self.bundles(fields["bundles"]) if "bundles" in fields else None,
+            modules=self.modules(fields["modules"], "/modules") if "modules" in fields else None,
+            services=self.selections(fields.get("services", []), "/services"),
+            patches=self.patches(fields.get("patches", [])),
+            packages=self.packages(fields.get("packages", [])),
+            include=self.include(fields.get("include", [])),
         )
 
-    def version(self, fields: Mapping[str, object]) -> None:
+    def check_version(self, fields: Mapping[str, object]) -> None:
         if "version" not in fields:
             self.note("/version", f'is required: write "version": {VERSION}')
             return
         value = fields["version"]
-        if type(value) is not int or value != VERSION:
+        if type(value) is not int or value not in VERSIONS:
             self.note("/version", f"{_shown(value)} is not a known version; write version {VERSION}")
+        schema = fields.get("$schema", "")
+        if not isinstance(schema, str):
+            self.note("/$schema", f"must be a string, not {_shown(schema)}")
 
     def profile(self, value: object) -> str:
-        if isinstance(value, str) and value in PROFILES:
+        return self.named(value, "/profile", "profile", PROFILES)
+
+    def bundles(self, value: object) -> tuple[str, ...]:
+        return tuple(
+            self.named(bundle, f"/bundles/{index}", "bundle", BUNDLES)
+            for index, bundle in enumerate(self.elements(value, "/bundles"))
+        )
+
+    def named(self, value: object, pointer: str, kind: str, known: Mapping[str, object]) -> str:
+        if isinstance(value, str) and value in known:
             return value
-        hint = nearest(value, PROFILES) if isinstance(value, str) else ""
-        known = f"; known: {', '.join(PROFILES)}"
-        self.note("/profile", f"{_shown(value)} is not a profile{hint or known}")
-        return DEFAULT_PROFILE
+        hint = nearest(value, known) if isinstance(value, str) else ""
+        known_names = f"; known: {', '.join(known)}"
+        self.note(pointer, f"{_shown(value)} is not a {kind}{hint or known_names}")
+        return next(iter(known))
 
-    def modules(self, value: object) -> Mapping[str, ModuleEntry]:
-        entries = self.members(value, "/modules", None)
-        return {module: self.entry(entry, step("/modules", module)) for module, entry in entries.items()}
+    def modules(self, value: object, pointer: str) -> Mapping[str, ModuleEntry]:
+        return {
+            module: self.entry(entry, step(pointer, module), enabled=True)
+            for module, entry in self.members(value, pointer).items()
+        }
 
-    def entry(self, value: object, pointer: str) -> ModuleEntry:
+    def entry(self, value: object, pointer: str, *, enabled: bool | None) -> ModuleEntry:
+        """`enabled`: what holds where nothing is said."""
+        source = self.source(pointer)
         if isinstance(value, bool):
-            return ModuleEntry(enabled=value)
+            return ModuleEntry(enabled=value, source=source)
         if not isinstance(value, dict):
             self.note(pointer, f"must be true, false or an object, not {_shown(value)}")
-            return ModuleEntry()
-        fields = self.members(value, pointer, ("enabled", "config", "timeout"))
-        enabled = fields.get("enabled", True)
-        if not isinstance(enabled, bool):
-            self.note(f"{pointer}/enabled", f"must be true or false, not {_shown(enabled)}")
+            return ModuleEntry(source=source)
+        fields = self.members(value, pointer, Entry)
+        if "enabled" in fields:
+            said = fields["enabled"]
+            if not isinstance(said, bool):
+                self.note(f"{pointer}/enabled", f"must be true or false, not {_shown(said)}")
+            enabled = said is True
         config = None
         if "config" in fields:
-            self.members(fields["config"], f"{pointer}/config", None)
+            self.members(fields["config"], f"{pointer}/config")
             config = self.located.raw(f"{pointer}/config")
-        timeout = None
+        timeout = endpoint = None
         if "timeout" in fields:
             timeout = self.timeout(fields["timeout"], f"{pointer}/timeout")
-        return ModuleEntry(enabled is True, config, timeout)
+        if "endpoint" in fields:
+            endpoint = self.endpoint(fields["endpoint"], f"{pointer}/endpoint")
+        return ModuleEntry(enabled, config, timeout, endpoint, source)
 
     def timeout(self, value: object, pointer: str) -> float:
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= MAX_TIMEOUT:
@@ -163,37 +276,76 @@ class _Reader:
         )
         return 0.0
 
-    def services(self, value: object) -> tuple[Selection, ...]:
+    def endpoint(self, value: object, pointer: str) -> str:
+        if isinstance(value, str) and _ENDPOINT.fullmatch(value):
+            return value
+        self.note(pointer, f'must be a target such as "dns:///host:443", not {_shown(value)}')
+        return ""
+
+    def patches(self, value: object) -> tuple[Patch, ...]:
+        return tuple(
+            self.patch(element, f"/patches/{index}")
+            for index, element in enumerate(self.elements(value, "/patches"))
+        )
+
+    def patch(self, value: object, pointer: str) -> Patch:
+        fields = self.members(value, pointer, PatchForm)
+        return Patch(
+            modules={
+                module: self.entry(entry, step(f"{pointer}/modules", module), enabled=None)
+                for module, entry in self.members(fields.get("modules", {}), f"{pointer}/modules").items()
+            },
+            services=self.selections(fields.get("services", []), f"{pointer}/services"),
+            removals=self.removals(fields.get("remove_services", []), f"{pointer}/remove_services"),
+        )
+
+    def selections(self, value: object, pointer: str) -> tuple[Selection, ...]:
         selections = [
-            self.selection(element, f"/services/{index}")
-            for index, element in enumerate(self.elements(value, "/services"))
+            self.selection(element, f"{pointer}/{index}")
+            for index, element in enumerate(self.elements(value, pointer))
         ]
-        first: dict[tuple[str | None, str, int], Selection] = {}
+        first: dict[Edge, Selection] = {}
         for index, selection in enumerate(selections):
             if not selection.service or not selection.major:
                 continue
-            other = first.setdefault((selection.consumer, selection.service, selection.major), selection)
+            other = first.setdefault(selection.edge, selection)
             if other is not selection:
-                consumer = f"consumer '{selection.consumer}'" if selection.consumer else "every consumer"
+                twice = f"{selection.service}@{selection.major} is selected twice"
                 message = (
-                    f"{selection.service}@{selection.major} is selected twice for {consumer}: "
+                    f"{twice} for {whom(selection.consumer)}: "
                     f"'{other.provider}' at {other.source} and '{selection.provider}' at {selection.source}"
                 )
-                self.note(f"/services/{index}", f"{message}; keep one")
+                self.note(f"{pointer}/{index}", f"{message}; keep one")
         return tuple(selections)
 
     def selection(self, value: object, pointer: str) -> Selection:
-        fields = self.members(value, pointer, ("service", "major", "provider", "consumer"))
+        fields = self.members(value, pointer, Choice)
+        service, major = self.key(fields, pointer)
+        return Selection(
+            service=service,
+            major=major,
+            provider=self.string(fields, pointer, "provider"),
+            consumer=self.string(fields, pointer, "consumer") if "consumer" in fields else None,
+            source=self.source(pointer),
+        )
+
+    def removals(self, value: object, pointer: str) -> tuple[Removal, ...]:
+        return tuple(
+            self.removal(element, f"{pointer}/{index}")
+            for index, element in enumerate(self.elements(value, pointer))
+        )
+
+    def removal(self, value: object, pointer: str) -> Removal:
+        fields = self.members(value, pointer, RemovalForm)
+        service, major = self.key(fields, pointer)
+        consumer = self.string(fields, pointer, "consumer") if "consumer" in fields else None
+        return Removal(service, major, consumer, self.source(pointer))
+
+    def key(self, fields: Mapping[str, object], pointer: str) -> Key:
         service = self.string(fields, pointer, "service")
         if service and not SERVICE_NAME.fullmatch(service):
             self.note(f"{pointer}/service", f"'{service}' is not a service name such as state.documents")
-        return Selection(
-            service=service,
-            major=self.major(fields, pointer),
-            provider=self.string(fields, pointer, "provider"),
-            consumer=self.string(fields, pointer, "consumer") if "consumer" in fields else None,
-            source=f"{self.name}:{self.located.line(pointer)}",
-        )
+        return service, self.major(fields, pointer)
 
     def major(self, fields: Mapping[str, object], pointer: str) -> int:
         if "major" not in fields:
@@ -205,15 +357,23 @@ class _Reader:
         self.note(f"{pointer}/major", f"must be an integer of at least 1, not {_shown(value)}")
         return 0
 
-    def packages(self, value: object) -> tuple[str, ...]:
-        patterns = self.elements(value, "/packages")
-        for index, pattern in enumerate(patterns):
-            if not isinstance(pattern, str) or not pattern:
-                self.note(
-                    f"/packages/{index}",
-                    f'must be a directory or a glob such as "./plugins/*", not {_shown(pattern)}',
-                )
-        return tuple(map(str, patterns))
+    def packages(self, value: object) -> tuple[Reference, ...]:
+        return self.references(value, "/packages", 'a directory or a glob such as "./plugins/*"')
+
+    def include(self, value: object) -> tuple[Reference, ...]:
+        references = self.references(value, "/include", 'a path such as "./team.json"')
+        for index, reference in enumerate(references):
+            if reference.path.startswith("/"):
+                self.note(f"/include/{index}", f"'{reference.path}' must be relative to this file")
+        return references
+
+    def references(self, value: object, pointer: str, what: str) -> tuple[Reference, ...]:
+        references = []
+        for index, element in enumerate(self.elements(value, pointer)):
+            if not isinstance(element, str) or not element:
+                self.note(f"{pointer}/{index}", f"must be {what}, not {_shown(element)}")
+            references.append(Reference(str(element), self.name, self.place(f"{pointer}/{index}")))
+        return tuple(references)
 
     def string(self, fields: Mapping[str, object], pointer: str, field: str) -> str:
         if field not in fields:
@@ -231,16 +391,27 @@ class _Reader:
         self.note(pointer, f"must be an array, not {_shown(value)}")
         return []
 
-    def members(self, value: object, pointer: str, known: Collection[str] | None) -> Mapping[str, object]:
-        """The members of an object; `known` names the fields that it may have, None allows any."""
+    def members(self, value: object, pointer: str, form: type[Struct] | None = None) -> Mapping[str, object]:
+        """The members of an object; `form` says which it may have, None allows any."""
         if not isinstance(value, dict):
             self.note(pointer, f"must be an object, not {_shown(value)}")
             return {}
-        for field in value:
-            if known is not None and field not in known:
-                hint = nearest(field, known) or f"; known: {', '.join(known)}"
-                self.note(step(pointer, field), f"unknown field{hint}")
+        if form is None:
+            return value
+        known = fields_of(form)
+        for name in value:
+            since = SINCE.get((form, name), 0)
+            if name not in known:
+                hint = nearest(name, known) or f"; known: {', '.join(known)}"
+                self.note(step(pointer, name), f"unknown field{hint}")
+            elif since > self.version:
+                self.note(step(pointer, name), f"is of version {since}, not {self.version}; {_MIGRATE}")
         return value
+
+
+def whom(consumer: str | None) -> str:
+    """Whom a selection is for, in words."""
+    return f"consumer '{consumer}'" if consumer else "every consumer"
 
 
 def _shown(value: object) -> str:

@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import Literal
 
 from router.composition.nearest import nearest
+from router.composition.rejected import Problem
 
 NodeState = Literal["ready", "blocked", "disabled"]
 
@@ -25,7 +26,8 @@ class Binding:
     major: int
     provider: str
     source: str
-    """What chose the provider: `NAME:LINE` of the document, `profile PROFILE`, or `only provider`."""
+    """What chose the provider: `NAME:LINE` of a document, `profile PROFILE`, `bundle BUNDLE`, or `only
+    provider`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +68,20 @@ class Node:
     bindings: tuple[Binding, ...] = ()
     """The edges that can carry calls, as the module declares them: every provider is ready."""
     absent: tuple[Absent, ...] = ()
-    """Optional requirements that are not bound: `service_optional_absent`, `service_ambiguous`,
-    `service_version_mismatch`, or `service_unavailable` where the selected provider is not ready."""
+    """Optional requirements that are not bound: `service_optional_absent` where nobody provides the service,
+    `service_unavailable` where the selected provider is not ready."""
     unmet: tuple[Absent, ...] = ()
-    """Required ones that are not bound: `service_not_found` or, as above, the last three. They block it."""
+    """Requirements that are not bound and block it: `service_not_found` or `service_unavailable` of a
+    required one, `service_ambiguous` or `service_version_mismatch` of any."""
+    missing: tuple[str, ...] = ()
+    """The packages that its own depends on and that cannot be had. They block it."""
+    after: tuple[str, ...] = ()
+    """The ready modules that it starts after since its package depends on theirs; sorted."""
+
+    @property
+    def behind(self) -> tuple[str, ...]:
+        """The modules that are active before it, and end after it."""
+        return (*(binding.provider for binding in self.bindings), *self.after)
 
 
 @dataclass(frozen=True)
@@ -82,6 +94,8 @@ class Graph:
     """The ready modules, providers first, and the same for the same composition."""
     services: Mapping[tuple[str, int], Selected | Absent]
     """Every (service, major) that is provided or selected, as it stands for callers without bindings."""
+    notes: tuple[Problem, ...] = ()
+    """What is wrong and keeps nobody from running: conflicts, and orders that cannot be kept."""
 
     def binding(self, consumer: str, service: str, major: int) -> Binding | Absent:
         """The edge that a call takes; `service_not_authorized` where the consumer did not declare it."""
@@ -130,8 +144,7 @@ class Graph:
         """
         level: dict[str, int] = {}
         for module in self.order:
-            providers = (binding.provider for binding in self.nodes[module].bindings)
-            level[module] = 1 + max((level[provider] for provider in providers), default=0)
+            level[module] = 1 + max((level[other] for other in self.nodes[module].behind), default=0)
         ranked = sorted(self.order, key=lambda module: (level[module], module))
         return tuple(tuple(group) for _, group in groupby(ranked, key=level.__getitem__))
 

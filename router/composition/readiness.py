@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from router.composition.choice import Lack
-from router.composition.declared import Declared, Key
+from router.composition.declared import Declared
+from router.composition.document import Key
 from router.composition.graph import Absent, Binding, Node
 
 Choices = Mapping[str, Mapping[Key, Binding | Lack]]
 """What was chosen for each requirement of each module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What modules start after for the sake of their packages."""
+
+    required: Mapping[str, Sequence[str]]
+    """Modules without which they do not start at all."""
+    optional: Mapping[str, Sequence[str]]
+    missing: Mapping[str, Mapping[str, str]]
+    """What of the former cannot be had, by the package that is missing, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +48,7 @@ class Readiness:
 def settle(
     order: tuple[str, ...],
     choices: Choices,
+    packages: Order,
     declared: Declared,
     unavailable: Mapping[str, Unavailable],
     revoked: Collection[str] = (),
@@ -61,11 +74,17 @@ def settle(
                 lack = Lack("service_unavailable", chain)
             else:
                 lack = choice
-            if declared.required[module][service, major]:
+            if lack.blocks or declared.required[module][service, major]:
                 unmet.append(Absent(service, major, lack.code, f"{module} requires {lack.phrase}"))
                 causes.append((lack.code, f"requires {lack.phrase}"))
             else:
                 absent.append(Absent(service, major, lack.code, f"{module} may use {lack.phrase}"))
+        missing = dict(packages.missing.get(module, {}))
+        for other in packages.required.get(module, ()):
+            if other in predicates:
+                missing[other] = f"the package {other}, which {predicates[other]}"
+        causes += (("service_unavailable", f"depends on {why}") for why in missing.values())
+        behind = (*packages.required.get(module, ()), *packages.optional.get(module, ()))
         if causes:
             blocked = f"is blocked: {causes[0][1]}"
             predicates[module] = unavailable[module].predicate if module in unavailable else blocked
@@ -77,5 +96,7 @@ def settle(
             bindings=tuple(bindings),
             absent=tuple(absent),
             unmet=tuple(unmet),
+            missing=tuple(sorted(missing)),
+            after=tuple(sorted(other for other in behind if other not in predicates)),
         )
     return Readiness(nodes, predicates)

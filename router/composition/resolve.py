@@ -13,15 +13,23 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from router.composition.choice import ONLY_PROVIDER, Lack, choose, listed
+from router.composition.composed import Composed
 from router.composition.cycle import cycles, providers_first
-from router.composition.declared import Declared, Key, index
+from router.composition.dataset import bypasses
+from router.composition.declared import Declared, index
 from router.composition.delegation import differences
-from router.composition.document import Document, ModuleEntry, Selection
+from router.composition.dependency import (
+    NONE,
+    Relations,
+    broken_pairs,
+    conflicting_pairs,
+    missing,
+    optional_edges,
+)
+from router.composition.document import Edge, Key, Selection
 from router.composition.graph import Absent, Binding, Graph, Node, Selected
 from router.composition.nearest import nearest
-from router.composition.position import step
-from router.composition.profile import effective, profile_source
-from router.composition.readiness import Readiness, Unavailable, settle
+from router.composition.readiness import Order, Readiness, Unavailable, settle
 from router.composition.rejected import Problem, Rejected
 from wuu.mesh.v1.declaration_pb2 import Declaration
 
@@ -41,26 +49,25 @@ class Known:
     it is a candidate, and nobody takes its place."""
     unavailable_code: str = ""
     """The code of `unavailable`; empty: `service_unavailable`."""
+    relations: Relations = NONE
+    """What its package says about others."""
 
 
-def resolve(document: Document, known: Mapping[str, Known]) -> Graph:
-    """The graph of `document`, given everything that packages offer.
+def resolve(composed: Composed, known: Mapping[str, Known]) -> Graph:
+    """The graph of a composition, given everything that packages offer.
 
     The same arguments give an equal graph. Raises `Rejected` with every problem.
     """
-    modules, selections = effective(document)
-    enabled = [module for module, entry in modules.items() if entry.enabled]
-    declared = index({module: each.declaration for module, each in known.items()}, enabled)
-    problems = [*_unknown_modules(document, modules, known)]
-    problems += _bad_selections(document, selections, modules, known, declared)
+    modules, selections, enabled = composed.modules, composed.selections, composed.enabled
+    declared = index({module: known[module].declaration for module in enabled if module in known}, enabled)
+    problems = [*_unknown_modules(composed, known), *_bad_selections(composed, known, declared)]
 
-    chosen = {(choice.consumer, (choice.service, choice.major)): choice for choice in selections}
-    services_place = f"{document.name}: /services"
+    place = f"{composed.name}: /services"
     choices: dict[str, dict[Key, Binding | Lack]] = {}
     for module in sorted(enabled):
         choices[module] = {}
         for key in declared.required.get(module, ()):
-            choice = choose(module, key, selections=chosen, declared=declared, place=services_place)
+            choice = choose(module, key, selections=selections, declared=declared, place=place)
             if isinstance(choice, Problem):
                 problems.append(choice)
             else:
@@ -70,63 +77,63 @@ def resolve(document: Document, known: Mapping[str, Known]) -> Graph:
         module: [each for each in outcomes.values() if isinstance(each, Binding)]
         for module, outcomes in choices.items()
     }
-    providers = {module: [each.provider for each in edges] for module, edges in bindings.items()}
-    for chain in cycles(providers):
-        problems.append(Problem(services_place, _cycle_message(chain, bindings)))
+    order, skipped = _order_of_packages(composed, known, bindings)
+    behind = {
+        module: [*(each.provider for each in edges), *order.required.get(module, ())]
+        for module, edges in bindings.items()
+    }
+    problems += [Problem(place, _cycle_message(chain, bindings)) for chain in cycles(behind)]
     for edges in bindings.values():
         for binding in edges:
-            place = services_place if binding.source == ONLY_PROVIDER else binding.source
-            problems += [Problem(place, difference) for difference in differences(binding, declared)]
+            where = place if binding.source == ONLY_PROVIDER else binding.source
+            problems += [Problem(where, difference) for difference in differences(binding, declared)]
+    everybody = {key: choice.provider for (consumer, key), choice in selections.items() if consumer is None}
+    problems += bypasses(bindings, everybody)
+    unavailable = {module: each for module in enabled if (each := _unavailable(known.get(module)))}
+    relations = {module: known[module].relations for module in enabled if module in known}
+    active = [module for module in relations if not known[module].unavailable]
+    problems += broken_pairs(modules, relations, active)
     if problems:
         raise Rejected(tuple(problems))
 
-    unavailable = {module: each for module in enabled if (each := _unavailable(known[module]))}
-    readiness = settle(providers_first(providers), choices, declared, unavailable, document.revoked)
+    after = {module: [*others, *order.optional.get(module, ())] for module, others in behind.items()}
+    readiness = settle(providers_first(after), choices, order, declared, unavailable, composed.revoked)
     nodes = {
         module: readiness.nodes[module] if entry.enabled else _disabled(module)
         for module, entry in sorted(modules.items())
     }
     return Graph(
         nodes=MappingProxyType(nodes),
-        order=_order(providers, readiness),
-        services=MappingProxyType(_services(chosen, declared, readiness)),
+        order=_order(readiness),
+        services=MappingProxyType(_services(selections, declared, readiness)),
+        notes=(*conflicting_pairs(modules, relations, active), *skipped),
     )
 
 
-def _unknown_modules(
-    document: Document, modules: Mapping[str, ModuleEntry], known: Mapping[str, Known]
-) -> Iterator[Problem]:
-    for module in modules:
+def _unknown_modules(composed: Composed, known: Mapping[str, Known]) -> Iterator[Problem]:
+    for module, entry in composed.modules.items():
         if module not in known:
-            place = profile_source(document)
-            if document.modules is not None:
-                place = f"{document.name}: {step('/modules', module)}"
-            yield Problem(place, f"no package offers module '{module}'{nearest(module, known)}")
+            yield Problem(entry.source, f"no package offers module '{module}'{nearest(module, known)}")
 
 
-def _bad_selections(
-    document: Document,
-    selections: tuple[Selection, ...],
-    modules: Mapping[str, ModuleEntry],
-    known: Mapping[str, Known],
-    declared: Declared,
-) -> Iterator[Problem]:
-    for selection in document.services:
+def _bad_selections(composed: Composed, known: Mapping[str, Known], declared: Declared) -> Iterator[Problem]:
+    modules = composed.modules
+    for selection in composed.selections.values():
         for role, module in (("provider", selection.provider), ("consumer", selection.consumer)):
             if module is None:
                 continue
+            if module not in known and module in modules:
+                continue  # That is said of its entry.
             if module not in known:
                 message = f"no package offers {role} '{module}'{nearest(module, known)}"
             elif module not in modules:
                 message = f"{role} '{module}' is not in the composition; add it to modules"
-            elif module in document.revoked:
+            elif module in composed.revoked or modules[module].enabled:
                 continue
-            elif not modules[module].enabled:
-                message = f"{role} '{module}' is disabled in modules; enable it, or remove the selection"
             else:
-                continue
+                message = f"{role} '{module}' is disabled in modules; enable it, or remove the selection"
             yield Problem(selection.source, message)
-    for selection in selections:
+    for selection in composed.selections.values():
         key = (selection.service, selection.major)
         named = f"{selection.service}@{selection.major}"
         provided = declared.provided.get(selection.provider)
@@ -141,6 +148,38 @@ def _bad_selections(
             yield Problem(selection.source, message)
 
 
+def _order_of_packages(
+    composed: Composed, known: Mapping[str, Known], bindings: Mapping[str, list[Binding]]
+) -> tuple[Order, list[Problem]]:
+    """What the packages of modules ask for, and the orders that would close a cycle, which are skipped."""
+    required: dict[str, list[str]] = {}
+    optional: dict[str, list[str]] = {}
+    lacking: dict[str, dict[str, str]] = {}
+    for module in composed.enabled:
+        for dependency in known[module].relations.dependencies if module in known else ():
+            why = missing(dependency, composed.modules, known)
+            if dependency.optional:
+                if not why:
+                    optional.setdefault(module, []).append(dependency.module)
+            elif why:
+                lacking.setdefault(module, {})[dependency.module] = why
+            else:
+                required.setdefault(module, []).append(dependency.module)
+    firm = {
+        module: [*(each.provider for each in edges), *required.get(module, ())]
+        for module, edges in bindings.items()
+    }
+    taken, skipped = optional_edges(firm, optional)
+    notes = [
+        Problem(
+            composed.modules[module].source,
+            f"{module} does not start after {other}, on which it depends optionally: that would be a cycle",
+        )
+        for module, other in skipped
+    ]
+    return Order(required, taken, lacking), notes
+
+
 def _keys(keys: Mapping[Key, object], service: str) -> str:
     """The services, other majors of `service` first."""
     ordered = sorted(keys, key=lambda key: (key[0] != service, key))
@@ -150,12 +189,17 @@ def _keys(keys: Mapping[Key, object], service: str) -> str:
 def _cycle_message(chain: tuple[str, ...], bindings: Mapping[str, list[Binding]]) -> str:
     hops = []
     for consumer, provider in pairwise(chain):
-        hop = next(each for each in bindings[consumer] if each.provider == provider)
-        hops.append(f"{consumer} requires {hop.service}@{hop.major} of {provider} ({hop.source})")
+        hop = next((each for each in bindings[consumer] if each.provider == provider), None)
+        if hop is None:
+            hops.append(f"the package {consumer} depends on {provider}")
+        else:
+            hops.append(f"{consumer} requires {hop.service}@{hop.major} of {provider} ({hop.source})")
     return f"requirement cycle {' → '.join(chain)}: {'; '.join(hops)}"
 
 
-def _unavailable(module: Known) -> Unavailable | None:
+def _unavailable(module: Known | None) -> Unavailable | None:
+    if module is None:
+        return None
     if module.unavailable:
         code = module.unavailable_code or "service_unavailable"
         return Unavailable(code, module.unavailable, f"failed: {module.unavailable}")
@@ -169,17 +213,17 @@ def _disabled(module: str) -> Node:
     return Node(module, "disabled", "disabled in the composition", "module_revoked")
 
 
-def _order(providers: Mapping[str, list[str]], readiness: Readiness) -> tuple[str, ...]:
-    """The ready modules by the length of the longest chain of providers below, then by id."""
+def _order(readiness: Readiness) -> tuple[str, ...]:
+    """The ready modules by the length of the longest chain of modules that they start after, then by id."""
     depth: dict[str, int] = {}
     for module, node in readiness.nodes.items():
-        depth[module] = 1 + max((depth[binding.provider] for binding in node.bindings), default=0)
+        depth[module] = 1 + max((depth[other] for other in node.behind), default=0)
     ready = [module for module, node in readiness.nodes.items() if node.state == "ready"]
     return tuple(sorted(ready, key=lambda module: (depth[module], module)))
 
 
 def _services(
-    chosen: Mapping[tuple[str | None, Key], Selection], declared: Declared, readiness: Readiness
+    chosen: Mapping[Edge, Selection], declared: Declared, readiness: Readiness
 ) -> dict[Key, Selected | Absent]:
     selected = {key: choice for (consumer, key), choice in chosen.items() if consumer is None}
     services: dict[Key, Selected | Absent] = {}

@@ -17,7 +17,7 @@ from router.generations.transition import Request, applying, going_back, reloadi
 from router.instances.log import latest_log
 from router.names import ROUTER_LOG
 from router.packages.manifest import MODULE_ID, MODULE_ID_LIMIT
-from router.reading import Composition
+from router.reading import LAYERS, Composition, Source
 from wuu.mesh.v1 import control_pb2, control_pb2_grpc
 
 if TYPE_CHECKING:
@@ -120,11 +120,15 @@ class ControlService(control_pb2_grpc.ControlServicer):
         return control_pb2.ReadLogResponse(data=data, next_offset=offset + len(data), log=log.stem)
 
     async def Apply(self, request: control_pb2.ApplyRequest, context: Any) -> control_pb2.ApplyResponse:
-        path = Path(request.path)
-        if not path.is_absolute() or "\0" in request.path:
-            await _abort(context, MeshError("invalid_request", "`path` is the absolute path of the document"))
-        composition = Composition(request.document, path)
-        asked = applying(composition, dry_run=request.dry_run)
+        for source in request.sources:
+            if source.layer not in LAYERS:
+                wrong = f"`layer` is one of {', '.join(LAYERS)}, not '{clip(source.layer, QUOTED)}'"
+                await _abort(context, MeshError("invalid_request", wrong))
+            if not Path(source.path).is_absolute() or "\0" in source.path:
+                wrong = "`path` is the absolute path of the document"
+                await _abort(context, MeshError("invalid_request", wrong))
+        sources = (Source(each.layer, Path(each.path), each.document) for each in request.sources)
+        asked = applying(Composition(tuple(sources)), dry_run=request.dry_run)
         return control_pb2.ApplyResponse(transition=await self._transition(asked, context))
 
     async def Reload(self, request: control_pb2.ReloadRequest, context: Any) -> control_pb2.ReloadResponse:

@@ -11,7 +11,6 @@ import psutil
 
 from contract.declaration import major_of
 from router.composition.graph import Selected
-from router.composition.profile import effective
 from router.generations.candidate import Candidate
 from router.generations.generation import Generation
 from router.instances.instance import Instance
@@ -34,7 +33,8 @@ def status(mesh: Mesh, started: float) -> control_pb2.GetStatusResponse:
             rss_bytes=_rss(os.getpid()),
             version=version("wuu-mesh"),
             home=str(mesh.home.root),
-            composition=str(composition.path or ""),
+            composition=str(composition.given or ""),
+            sources=[str(source.path) for source in composition.sources],
             started_unix_ms=round(started * 1000),
             executions=len(mesh.admission.executions),
         ),
@@ -56,7 +56,7 @@ def modules(mesh: Mesh) -> set[str]:
     generation, candidate = mesh.admission.generation, mesh.transitions.candidate
     if generation is not None:
         return set(generation.graph.nodes)
-    return set(effective(candidate.document)[0]) if candidate is not None else set()
+    return set(candidate.composed.modules) if candidate is not None else set()
 
 
 def _module(mesh: Mesh, module: str) -> control_pb2.ModuleStatus:

@@ -15,9 +15,9 @@ from typing import Any
 from contract.context import ROUTER, Phase
 from contract.declaration import LIFECYCLE_VERSION
 from contract.errors import MeshError
-from router.composition.document import Document, ModuleEntry
+from router.composition.composed import Composed
+from router.composition.document import ModuleEntry
 from router.composition.graph import Graph
-from router.composition.profile import effective
 from router.composition.resolve import Known, resolve
 from router.events import Events
 from router.generations.generation import Definition, Generation
@@ -76,7 +76,7 @@ class Candidate:
 
     workshop: Workshop
     composition: Composition
-    document: Document
+    composed: Composed
     discovery: Discovery
     cause: str
     base: Generation | None
@@ -103,7 +103,7 @@ class Candidate:
 
     def entry(self, module: str) -> ModuleEntry:
         """What the composition says about a module."""
-        return effective(self.document)[0][module]
+        return self.composed.modules[module]
 
     # --- initialize, resolve ---
 
@@ -112,7 +112,7 @@ class Candidate:
 
         Raises `Rejected` when the document is, and `Dropped` when a module fails or would be blocked.
         """
-        enabled = [module for module, entry in effective(self.document)[0].items() if entry.enabled]
+        enabled = self.composed.enabled
         offered = self.discovery.offered
         self.known.update({module: offered[module] for module in enabled if module in self.discovery.broken})
         await self._define([module for module in enabled if module in self.packages])
@@ -181,7 +181,7 @@ class Candidate:
 
     async def _start(self, modules: Iterable[str]) -> None:
         # In the order of the composition, which is the operator's.
-        order = list(effective(self.document)[0])
+        order = list(self.composed.modules)
         await self._each(self._start_one, sorted(modules, key=order.index))
         self._drop_faults()
 
@@ -244,7 +244,7 @@ class Candidate:
         return sorted(starting)
 
     def _resolve(self) -> Graph:
-        return resolve(self.document, {**self.discovery.offered, **self.known})
+        return resolve(self.composed, {**self.discovery.offered, **self.known})
 
     # --- what is refused ---
 
@@ -319,6 +319,7 @@ class Candidate:
             composition=self.composition,
             cause=self.cause,
             known=self.known,
+            diagnostics=[f"{note.where}: {note.message}" for note in graph.notes],
             discovery=self.discovery,
             definitions=self._definitions,
             failed=self._failed,
@@ -336,8 +337,11 @@ class Candidate:
 
     async def _prepare_one(self, generation: Generation, module: str) -> None:
         instance = generation.instances[module]
-        edges = generation.graph.nodes[module].bindings
-        instance.bind({(each.service, each.major): generation.instances[each.provider] for each in edges})
+        node = generation.graph.nodes[module]
+        instance.bind(
+            {(each.service, each.major): generation.instances[each.provider] for each in node.bindings}
+        )
+        instance.after = tuple(generation.instances[other] for other in node.after)
         try:
             await lifecycle.prepare(instance, bindings(generation, module))
         except MeshError as error:
@@ -373,8 +377,8 @@ class Candidate:
         await self.workshop.retirement.drop([each for each in self.started if not each.ended.is_set()])
 
     def _know(self, module: str, declaration: Declaration | None) -> None:
-        version = self.packages[module].manifest.version
-        self.known[module] = Known(module, version, without_kernel_services(declaration))
+        offered = self.discovery.offered[module]
+        self.known[module] = replace(offered, declaration=without_kernel_services(declaration))
 
     def _unusable(self, module: str, error: MeshError) -> None:
         """Its package cannot be read, so that there is nothing to start."""

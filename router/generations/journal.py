@@ -24,12 +24,12 @@ import msgspec
 from google.protobuf.message import DecodeError
 
 from contract.errors import MeshError
-from router.reading import Composition
+from router.reading import COMMAND_LINE, Composition, Source
 from wuu.mesh.v1.declaration_pb2 import Declaration
 
 log = logging.getLogger(__name__)
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 BUSY_MS = 100
 """Milliseconds that a note waits for another process that holds the file."""
@@ -44,9 +44,8 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS declaration (key TEXT PRIMARY KEY, declaration BLOB NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS composition (
     id INTEGER PRIMARY KEY,
-    text BLOB NOT NULL,
-    path TEXT,
-    enabled TEXT NOT NULL
+    enabled TEXT NOT NULL,
+    sources BLOB NOT NULL DEFAULT '[]'
 ) STRICT;
 CREATE TABLE IF NOT EXISTS generation (number INTEGER PRIMARY KEY AUTOINCREMENT) STRICT;
 CREATE TABLE IF NOT EXISTS revocation (
@@ -142,7 +141,7 @@ class Journal:
         # Only a commit is worth the wait for the disk.
         self._db.execute("PRAGMA synchronous = NORMAL")
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        if version not in (0, 1, SCHEMA_VERSION):
+        if version not in range(SCHEMA_VERSION + 1):
             raise sqlite3.DatabaseError(
                 f"{self._path} has schema {version}; this version of the mesh knows {SCHEMA_VERSION}"
             )
@@ -151,9 +150,23 @@ class Journal:
         with self._transaction():
             for statement in _SCHEMA.split(";"):
                 self._db.execute(statement)
-            for column in _ADDED:
-                self._db.execute(f"ALTER TABLE generation ADD COLUMN {column}")
+            if version < 2:
+                for column in _ADDED:
+                    self._db.execute(f"ALTER TABLE generation ADD COLUMN {column}")
+            else:
+                self._add_sources()
             self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+    def _add_sources(self) -> None:
+        """The second schema had the text and the path of one document."""
+        self._db.execute("ALTER TABLE composition ADD COLUMN sources BLOB NOT NULL DEFAULT '[]'")
+        for number, text, path in self._db.execute("SELECT id, text, path FROM composition").fetchall():
+            sources = (Source(COMMAND_LINE, Path(path), text),) if path else ()
+            self._db.execute(
+                "UPDATE composition SET sources = ? WHERE id = ?", (_encode.encode(sources), number)
+            )
+        for column in ("text", "path"):
+            self._db.execute(f"ALTER TABLE composition DROP COLUMN {column}")
 
     # --- declarations ---
 
@@ -195,13 +208,13 @@ class Journal:
             try:
                 with self._transaction():
                     same = self._db.execute(
-                        "SELECT id FROM composition WHERE text = ? AND path IS ? AND enabled = ?", row
+                        "SELECT id FROM composition WHERE sources = ? AND enabled = ?", row
                     ).fetchone()
                     kept = (
                         same[0]
                         if same
                         else self._db.execute(
-                            "INSERT INTO composition (text, path, enabled) VALUES (?, ?, ?)", row
+                            "INSERT INTO composition (sources, enabled) VALUES (?, ?)", row
                         ).lastrowid
                     )
                     self._db.execute(
@@ -275,7 +288,7 @@ class Journal:
     def committed_before(self, composition: Composition) -> Composition | None:
         """The last composition that was committed before, and is another."""
         return self._committed(
-            "AND NOT (text = ? AND path IS ? AND enabled = ?) ORDER BY number DESC LIMIT 1",
+            "AND NOT (sources = ? AND enabled = ?) ORDER BY number DESC LIMIT 1",
             _row(composition),
         )
 
@@ -322,15 +335,14 @@ class Journal:
     def _committed(self, where: str, values: Sequence[object]) -> Composition | None:
         with self._usable():
             row = self._db.execute(
-                "SELECT text, path, enabled FROM generation JOIN composition ON composition = id "
+                "SELECT sources, enabled FROM generation JOIN composition ON composition = id "
                 f"WHERE committed IS NOT NULL {where}",
                 values,
             ).fetchone()
         if row is None:
             return None
-        text, path, enabled = row
-        switched = msgspec.json.decode(enabled, type=dict[str, bool])
-        return Composition(text, Path(path) if path else None, switched)
+        sources, enabled = row
+        return Composition(_sources.decode(sources), msgspec.json.decode(enabled, type=dict[str, bool]))
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -360,10 +372,18 @@ def declaration_key(fingerprint: str, config: bytes | None, host_features: Itera
     return " ".join(parts)
 
 
-def _row(composition: Composition) -> tuple[bytes, str | None, str]:
-    """Its text, path and switches, as they stand in the table."""
+def _row(composition: Composition) -> tuple[bytes, str]:
+    """Its sources and switches, as they stand in the table."""
     enabled = msgspec.json.encode(composition.enabled, order="sorted").decode()
-    return composition.text, str(composition.path) if composition.path else None, enabled
+    return _encode.encode(composition.sources), enabled
+
+
+def _path(kind: type, value: str) -> Path:
+    return Path(value)
+
+
+_encode = msgspec.json.Encoder(enc_hook=str)
+_sources = msgspec.json.Decoder(tuple[Source, ...], dec_hook=_path)
 
 
 def _now() -> int:

@@ -40,10 +40,11 @@ def refused(
     def excused(module: str) -> bool:
         """Whether everything that it lacks is disabled or removed, or stands on what is."""
         node, earlier = graph.nodes[module], before.nodes.get(module)
-        if earlier is None or module in failed or not node.unmet:
+        if earlier is None or module in failed or not (node.unmet or node.missing):
             return False
         providers = {(each.service, each.major): each.provider for each in earlier.bindings}
         lacking = [providers.get((each.service, each.major or 0)) for each in node.unmet]
+        lacking += node.missing
         return all(provider is not None and gone(provider) for provider in lacking)
 
     def gone(provider: str) -> bool:

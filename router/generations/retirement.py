@@ -188,7 +188,7 @@ def _heights(instances: Iterable[Instance]) -> dict[Instance, int]:
 
     def height(instance: Instance) -> int:
         if instance not in heights:
-            heights[instance] = 1 + max(map(height, instance.bound.values()), default=0)
+            heights[instance] = 1 + max(map(height, (*instance.bound.values(), *instance.after)), default=0)
         return heights[instance]
 
     for instance in instances:

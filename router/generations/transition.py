@@ -14,10 +14,9 @@ from typing import Any
 
 from contract.errors import MeshError
 from router.admission.admission import Admission
-from router.composition.document import Document
+from router.composition.composed import Composed
 from router.composition.graph import Graph
 from router.composition.nearest import nearest
-from router.composition.profile import effective
 from router.composition.rejected import Problem, Rejected
 from router.generations.candidate import Candidate, Dropped, Workshop
 from router.generations.difference import Difference, difference
@@ -30,7 +29,7 @@ from router.reading import Composition
 
 log = logging.getLogger(__name__)
 
-Read = Callable[[Composition], tuple[Document, Discovery]]
+Read = Callable[[Composition], tuple[Composed, Discovery]]
 """Reads a composition with the packages that it can name, as they are now."""
 
 
@@ -197,13 +196,13 @@ class Transitions:
         trying: frozenset[str] = frozenset(),
     ) -> Candidate:
         if request.as_it_is and base is not None:
-            document, discovery = composition.document(), base.discovery.again(trying)
+            composed, discovery = composition.composed(), base.discovery.again(trying)
         else:
-            document, discovery = await beside(self.read, composition)
+            composed, discovery = await beside(self.read, composition)
         self.candidate = Candidate(
             workshop=self.workshop,
             composition=composition,
-            document=document,
+            composed=composed,
             discovery=discovery,
             cause=request.cause,
             base=base,
@@ -264,8 +263,7 @@ def _of_document(problem: Problem) -> Reason:
 def applying(composition: Composition, *, dry_run: bool) -> Request:
     """Makes a composition the one that runs."""
     dry = " (dry run)" if dry_run else ""
-    name = composition.path.name if composition.path else composition.name
-    return Request(cause=f"apply {name}{dry}", composition=lambda _: composition, dry_run=dry_run)
+    return Request(cause=f"apply {composition.name}{dry}", composition=lambda _: composition, dry_run=dry_run)
 
 
 def reloading(module: str) -> Request:
@@ -290,7 +288,7 @@ def switching(module: str, *, enabled: bool) -> Request:
         now, named = base.composition, _known(module, base)
         others = {each: on for each, on in now.enabled.items() if each != named}
         # What the document says itself is no switch: it would be another composition that is the same.
-        written, _ = effective(replace(now, enabled=others).document())
+        written = replace(now, enabled=others).composed().modules
         return replace(
             now, enabled=others if written[module].enabled == enabled else {**others, module: enabled}
         )

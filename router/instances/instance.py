@@ -68,6 +68,8 @@ class Instance:
     """The generations that it keeps alive, by the key of the lease."""
     bound: dict[tuple[str, int], Instance] = field(default_factory=dict)
     """The instances that it was bound to as it was prepared, by service and major."""
+    after: tuple[Instance, ...] = ()
+    """The instances that it was started after for the sake of its package; they end after it, if they can."""
     dependants: set[Instance] = field(default_factory=set)
     """The instances that were bound to it and have not ended. They end first."""
     ending: bool = False

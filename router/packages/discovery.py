@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from router.composition.document import Document
+from router.composition.document import Reference
 from router.composition.rejected import Problem, Rejected
 from router.composition.resolve import Known
 from router.packages.manifest import MANIFEST, BadPackage, read_manifest
@@ -62,21 +62,22 @@ def first_party_directory() -> Path:
     return Path(__file__).resolve().parents[2] / "providers"
 
 
-def directories_of(document: Document, base: Path) -> tuple[Path, ...]:
-    """The directories that `document.packages` names, relative to `base`, the document's directory.
+def directories_of(references: Iterable[Reference]) -> tuple[Path, ...]:
+    """The directories that documents name, each relative to the document's own.
 
     A glob takes its matches in order; `**` is no more than `*`. Raises `Rejected` for each entry that
     matches no directory.
     """
     directories: list[Path] = []
     problems: list[Problem] = []
-    for index, pattern in enumerate(document.packages):
+    for reference in references:
+        base, pattern = Path(reference.document).parent, reference.path
         matches = [base / match for match in sorted(glob.glob(pattern, root_dir=base))]
         found = [match for match in matches if match.is_dir()]
         directories += found
         if not found:
             message = f"'{pattern}' matches no directory; it is relative to {base}"
-            problems.append(Problem(f"{document.name}: /packages/{index}", message))
+            problems.append(Problem(reference.where, message))
     if problems:
         raise Rejected(tuple(problems))
     return tuple(directories)

@@ -94,14 +94,14 @@ async def test_the_composition_that_runs_needs_nothing_done(mesh: Mesh) -> None:
 
 
 async def test_a_rejected_composition_ends_with_2_and_every_problem(mesh: Mesh) -> None:
-    mesh.composition.write_text('{"version": 3, "modules": {"a": 3}}')
+    mesh.composition.write_text('{"version": 5, "modules": {"a": 3}}')
     answer = mesh.cli("apply", "composition.json", "--json")
     assert answer.returncode == 2
     transition = json.loads(answer.stdout)
     assert (transition["outcome"], transition["generation"]["id"]) == ("rejected", "1")
     version, module, remedy = answer.stderr.splitlines()[-3:]
-    assert version.startswith(f"wuu-mesh: {mesh.composition}: /version: ")
-    assert module.startswith(f"wuu-mesh: {mesh.composition}: /modules/a: ")
+    assert version.startswith(f"wuu-mesh: {mesh.composition}:1: /version: ")
+    assert module.startswith(f"wuu-mesh: {mesh.composition}:1: /modules/a: ")
     assert remedy == "  → Correct the composition."
     for problem, line in zip(transition["problems"], (version, module), strict=True):
         assert line == f"wuu-mesh: {problem['where']}: {problem['message']}"

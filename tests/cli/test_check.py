@@ -165,20 +165,21 @@ async def test_packages_that_cannot_be_used_are_told() -> None:
             answer = mesh.cli(command, "-c", mesh.composition)
             assert (answer.returncode, answer.stdout) == (2, "")
             unknown, suspect, remedy = answer.stderr.splitlines()
-            assert (
-                unknown == f"wuu-mesh: {mesh.composition}: /modules/other: no package offers module 'other'"
-            )
+            assert unknown == f"wuu-mesh: {mesh.composition}:1: no package offers module 'other'"
             assert suspect == f"wuu-mesh: {mistake} (the package cannot be used)"
             assert remedy == "  → Correct the composition."
 
 
 async def test_for_programs_a_rejected_composition_is_an_object_with_its_problems(stopped: Mesh) -> None:
     rejected = stopped.directory / "rejected.json"
-    rejected.write_text('{"version": 3, "modules": {"a": 3}}')
+    rejected.write_text('{"version": 5, "modules": {"a": 3}}')
     answer = stopped.cli("check", "-c", rejected, "--json")
     assert answer.returncode == 2
     problems = json.loads(answer.stdout)["problems"]
-    assert [problem["where"] for problem in problems] == [f"{rejected}: /version", f"{rejected}: /modules/a"]
+    assert [problem["where"] for problem in problems] == [
+        f"{rejected}:1: /version",
+        f"{rejected}:1: /modules/a",
+    ]
     assert all(f"{each['where']}: {each['message']}" in answer.stderr for each in problems)
 
 
@@ -200,11 +201,11 @@ async def test_where_nothing_is_blocked_it_ends_with_0_and_a_start_makes_all_kno
     [
         (
             '{"version": 4, "modules": {"nobody": true, "none": true}}',
-            [f": /modules/{name}: no package offers module '{name}'" for name in ("nobody", "none")],
+            [f":1: no package offers module '{name}'" for name in ("nobody", "none")],
         ),
         (
-            '{"version": 3,\n "modules": {"a": 3}, "servces": []}',
-            [": /version: ", ": /modules/a: ", ": /servces: "],
+            '{"version": 5,\n "modules": {"a": 3}, "servces": []}',
+            [":1: /version: ", ":2: /modules/a: ", ":2: /servces: "],
         ),
         ('{"version": 4,\n "modules": {"a": tru}}', [":2:19: "]),
         ("", [":1:1: "]),

@@ -89,7 +89,6 @@ def test_what_asks_nothing_of_a_mesh_does_not_load_what_does(option: str) -> Non
         (("check", "-c", "-"), "a composition is a file"),
         (("up", "-c", "-"), "a composition is a file"),
         (("apply", "-"), "a composition is a file"),
-        (("apply",), "Missing argument 'FILE'"),
         (("generations", "--limit", "0"), "Invalid value for '--limit'"),
         (("up", "--nonsense"), "No such option: --nonsense"),
         (("logs", "a", "b"), "unexpected extra argument"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from router.composition import Graph, Known, Rejected, parse_document, resolve
+from router.composition import Graph, Known, Rejected, compose, parse_document, resolve
 from wuu.mesh.v1.declaration_pb2 import Declaration, MethodDescriptor, ServiceDescriptor, ServiceRequirement
 
 NAME = "mesh.json"
@@ -63,7 +63,7 @@ def graph(
     lines = ",\n".join(json.dumps(each) for each in services)
     text = f'{{"version": 4, "modules": {json.dumps(entries)}, "services": [\n{lines}\n]}}'
     document = parse_document(text.encode(), name=NAME)
-    return resolve(document, {each.module: each for each in offered})
+    return resolve(compose([document]), {each.module: each for each in offered})
 
 
 def problems_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from router.composition import Absent, Binding, Known, Rejected, Selected, parse_document, resolve
+from router.composition import Absent, Binding, Known, Rejected, Selected, compose, parse_document, resolve
 from tests.composition.making import choose, graph, known, problems_of, unknown
 
 A = known("a", provides=["x.y@1"])
@@ -173,15 +173,13 @@ def test_an_optional_requirement_binds_if_it_can() -> None:
     assert optional(A) == Binding("c", "x.y", 1, "a", "only provider")
 
 
-def test_an_optional_requirement_never_blocks_and_says_why_it_is_absent() -> None:
+def test_an_optional_requirement_does_not_block_where_nobody_serves_it_and_says_why() -> None:
     def code(*offered: Known, services: tuple[dict[str, object], ...] = ()) -> str:
         outcome = optional(*offered, services=services)
         assert isinstance(outcome, Absent)
         return outcome.code
 
     assert code() == "service_optional_absent"
-    assert code(A, B) == "service_ambiguous"
-    assert code(known("a", provides=["x.y@2"])) == "service_version_mismatch"
     assert code(unknown("a"), services=(choose("x.y@1", "a"),)) == "service_unavailable"
     assert optional() == Absent(
         "x.y",
@@ -191,16 +189,27 @@ def test_an_optional_requirement_never_blocks_and_says_why_it_is_absent() -> Non
     )
 
 
+def test_an_optional_requirement_blocks_where_the_choice_is_wrong() -> None:
+    optional_consumer = known("c", requires=["x.y@1?"])
+    for offered, code in (
+        ((A, B), "service_ambiguous"),
+        ((known("a", provides=["x.y@2"]),), "service_version_mismatch"),
+    ):
+        node = graph(optional_consumer, *offered).nodes["c"]
+        assert (node.state, node.reason_code) == ("blocked", code)
+        assert [each.code for each in node.unmet] == [code]
+
+
 def test_a_module_that_no_package_offers_is_a_problem_with_the_nearest_name() -> None:
     assert problems_of(A, known("wuu.notes"), modules={"a": True, "wuu.note": True, "q/r": False}) == [
-        "mesh.json: /modules/wuu.note: no package offers module 'wuu.note'; did you mean 'wuu.notes'?",
-        "mesh.json: /modules/q~1r: no package offers module 'q/r'",
+        "mesh.json:1: no package offers module 'wuu.note'; did you mean 'wuu.notes'?",
+        "mesh.json:1: no package offers module 'q/r'",
     ]
 
 
 def test_a_module_of_the_profile_that_no_package_offers_is_the_profile_s_problem() -> None:
     with pytest.raises(Rejected) as rejected:
-        resolve(parse_document(b'{"version": 4}', name="mesh.json"), {})
+        resolve(compose([parse_document(b'{"version": 4}', name="mesh.json")]), {})
     assert str(rejected.value) == "profile headless: no package offers module 'wuu.state.sqlite'"
 
 

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from router.composition import Binding, Document, Graph, Known, ModuleEntry, Rejected, Selection, resolve
+from router.composition import (
+    Binding,
+    Document,
+    Graph,
+    Known,
+    ModuleEntry,
+    Rejected,
+    Selection,
+    compose,
+    resolve,
+)
+from router.composition.dependency import Dependency, Relations
 from tests.composition.making import known
 
 MODULES = ("a", "b", "c", "d", "e", "f")
-KEYS = (("s.one", 1), ("s.one", 2), ("s.two", 1), ("s.three", 1), ("s.four", 1))
+KEYS = (("s.one", 1), ("s.one", 2), ("s.two", 1), ("s.three", 1), ("state.documents", 1))
+DATASET = ("state.documents", 1)
 Key = tuple[str, int]
 
 
@@ -26,6 +38,9 @@ class Module:
     schema: str
     enabled: bool
     available: bool
+    depends: Mapping[str, bool]
+    """The packages that its own depends on, and whether it needs them."""
+    breaks: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -37,21 +52,19 @@ class Composition:
 
     def resolve(self) -> Graph:
         document = Document(
-            4,
-            "headless",
-            {name: ModuleEntry(enabled=module.enabled) for name, module in self.modules.items()},
-            tuple(
+            version=4,
+            name="mesh.json",
+            modules={name: ModuleEntry(enabled=module.enabled) for name, module in self.modules.items()},
+            services=tuple(
                 Selection(service, major, provider, consumer, f"mesh.json:{line}")
                 for line, ((consumer, (service, major)), provider) in enumerate(self.selections.items(), 2)
             ),
-            (),
-            "mesh.json",
         )
-        return resolve(document, {name: self._known(name) for name in self.modules})
+        return resolve(compose([document]), {name: self._known(name) for name in self.modules})
 
     def _known(self, name: str) -> Known:
         module = self.modules[name]
-        return known(
+        offered = known(
             name,
             provides=[f"{service}@{major}" for service, major in sorted(module.provides)],
             requires=[
@@ -61,12 +74,17 @@ class Composition:
             schemas={"read": module.schema},
             unavailable="" if module.available else "failed",
         )
+        dependencies = tuple(
+            Dependency(other, optional=not required) for other, required in module.depends.items()
+        )
+        return replace(offered, relations=Relations(dependencies, tuple(sorted(module.breaks))))
 
 
 @st.composite
 def compositions(draw: st.DrawFn) -> Composition:
     keys = st.sampled_from(KEYS)
     mostly = st.sampled_from([True, True, True, False])
+    rarely = st.sampled_from([0, 0, 0, 1])
     modules = {
         name: Module(
             provides=draw(st.frozensets(keys, max_size=2)),
@@ -74,6 +92,8 @@ def compositions(draw: st.DrawFn) -> Composition:
             schema=draw(st.sampled_from(["read.v1", "read.v1", "read.v1", "read.v2"])),
             enabled=draw(mostly),
             available=draw(mostly),
+            depends=draw(st.dictionaries(st.sampled_from((*MODULES, "absent")), st.booleans(), max_size=2)),
+            breaks=draw(st.frozensets(st.sampled_from(MODULES), max_size=draw(rarely))),
         )
         for name in draw(st.sets(st.sampled_from(MODULES), max_size=6))
     }
@@ -103,6 +123,11 @@ class Oracle:
                     self.self_route = True
                 elif provider is not None:
                     self.edges[name, key] = provider
+        self.depends = {
+            (name, other): required
+            for name, module in self.enabled.items()
+            for other, required in module.depends.items()
+        }
 
     def _provider(self, consumer: str, key: Key) -> str | None:
         for selecting in (consumer, None):
@@ -116,12 +141,34 @@ class Oracle:
 
     @property
     def cyclic(self) -> bool:
-        reached = {(consumer, provider) for (consumer, _), provider in self.edges.items()}
-        while True:
-            further = {(a, d) for a, b in reached for c, d in reached if b == c} - reached
-            if not further:
-                return any(a == b for a, b in reached)
-            reached |= further
+        return has_cycle(self.firm)
+
+    @property
+    def firm(self) -> set[tuple[str, str]]:
+        """Every order that has to be kept."""
+        edges = {(consumer, provider) for (consumer, _), provider in self.edges.items()}
+        required = {edge for edge, required in self.depends.items() if required}
+        return edges | {(name, other) for name, other in required if other in self.enabled}
+
+    @property
+    def bypassed(self) -> bool:
+        """Whether somebody outside of the selected chain reaches another dataset than its head."""
+        head = self.selections.get((None, DATASET))
+        if head is None:
+            return False
+        chain = {head}
+        delegates = {consumer: provider for (consumer, key), provider in self.edges.items() if key == DATASET}
+        while further := {delegates[each] for each in chain & delegates.keys()} - chain:
+            chain |= further
+        return any(
+            key == DATASET and consumer not in chain and provider != head
+            for (consumer, key), provider in self.edges.items()
+        )
+
+    @property
+    def broken(self) -> bool:
+        active = {name for name, module in self.enabled.items() if module.available}
+        return any(self.enabled[name].breaks & active - {name} for name in active)
 
     @property
     def undelegable(self) -> bool:
@@ -132,6 +179,16 @@ class Oracle:
             for (consumer, key), provider in self.edges.items()
         )
 
+    def _lacks(self, consumer: str, key: Key, required: bool, blocked: set[str]) -> bool:
+        provider = self.edges.get((consumer, key))
+        if provider is not None:
+            return required and provider in blocked
+        # Nobody provides it under any major: an optional consumer does without.
+        merely_missing = not any(
+            service == key[0] for module in self.enabled.values() for service, _ in module.provides
+        )
+        return required or not merely_missing
+
     @property
     def blocked(self) -> set[str]:
         """The least set that has whom its own failure or an unmet requirement blocks."""
@@ -141,7 +198,11 @@ class Oracle:
                 name
                 for name, module in self.enabled.items()
                 for key, required in module.requires.items()
-                if required and self.edges.get((name, key), name) in blocked | {name}
+                if self._lacks(name, key, required, blocked)
+            } | {
+                name
+                for (name, other), required in self.depends.items()
+                if required and (other not in self.enabled or other in blocked)
             }
             if more <= blocked:
                 return blocked
@@ -156,6 +217,8 @@ def test_a_graph_is_what_the_rules_say_and_nothing_else(composition: Composition
         "provides and requires": oracle.self_route,
         "requirement cycle": oracle.cyclic,
         "delegates": oracle.undelegable,
+        "one dataset": oracle.bypassed,
+        "cannot be active together": oracle.broken,
     }
     try:
         graph = composition.resolve()
@@ -186,6 +249,38 @@ def test_a_graph_is_what_the_rules_say_and_nothing_else(composition: Composition
                 assert isinstance(outcome, Binding)
                 assert outcome.provider == provider
     check_order(graph)
+    check_packages(graph, oracle)
+
+
+def check_packages(graph: Graph, oracle: Oracle) -> None:
+    """A package starts after those that it depends on; an optional order is skipped only for a cycle."""
+    ready = set(graph.order)
+    kept = set(oracle.firm)
+    skipped: set[tuple[str, str]] = set()
+    for (name, other), required in oracle.depends.items():
+        if name not in ready or other not in ready:
+            continue
+        if graph.order.index(other) < graph.order.index(name) and other in graph.nodes[name].after:
+            kept.add((name, other))
+        else:
+            assert not required
+            skipped.add((name, other))
+    assert not has_cycle(kept)
+    said = " ".join(note.message for note in graph.notes)
+    everything = kept | {(name, other) for (name, other), required in oracle.depends.items() if not required}
+    for name, other in skipped:
+        event("an optional order is skipped")
+        assert has_cycle(everything)
+        assert f"{name} does not start after {other}" in said
+
+
+def has_cycle(edges: set[tuple[str, str]]) -> bool:
+    reached = set(edges)
+    while True:
+        further = {(a, d) for a, b in reached for c, d in reached if b == c} - reached
+        if not further:
+            return any(a == b for a, b in reached)
+        reached |= further
 
 
 def check_order(graph: Graph) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import os
 import random
@@ -181,6 +182,22 @@ async def test_a_journal_of_the_first_schema_is_taken_over(mesh: Mesh) -> None:
     assert mesh.status()["generation"]["id"] == "42"
 
 
+async def test_a_journal_of_the_second_schema_is_taken_over_with_its_composition(mesh: Mesh) -> None:
+    await mesh.stop()
+    path = mesh.home / "journal.sqlite3"
+    with closing(sqlite3.connect(path)) as journal:
+        journal.execute("ALTER TABLE composition ADD COLUMN text BLOB NOT NULL DEFAULT ''")
+        journal.execute("ALTER TABLE composition ADD COLUMN path TEXT")
+        text = mesh.composition.read_bytes()
+        journal.execute("UPDATE composition SET text = ?, path = ?", (text, str(mesh.composition)))
+        journal.execute("ALTER TABLE composition DROP COLUMN sources")
+        journal.execute("PRAGMA user_version = 2")
+        journal.commit()
+    up(mesh)
+    assert mesh.status()["router"]["composition"] == str(mesh.composition)
+    assert mesh.status()["generation"]["state"] == "active"
+
+
 async def test_a_composition_that_holds_no_more_says_so(mesh: Mesh) -> None:
     await mesh.stop()
     mesh.without_packages()
@@ -209,10 +226,11 @@ async def test_whenever_the_router_is_killed_what_was_acknowledged_holds(mesh: M
     await killed(mesh, busy)
     up(mesh)
     with closing(sqlite3.connect(mesh.home / "journal.sqlite3")) as journal:
-        (text,) = journal.execute(
-            "SELECT text FROM generation JOIN composition ON composition = id ORDER BY number DESC LIMIT 1"
+        (sources,) = journal.execute(
+            "SELECT sources FROM generation JOIN composition ON composition = id ORDER BY number DESC LIMIT 1"
         ).fetchone()
-    (selection,) = json.loads(text)["services"]
+    (source,) = json.loads(sources)
+    (selection,) = json.loads(base64.b64decode(source["text"]))["services"]
     # What was asked for last may have been committed, though nobody heard of it any more.
     assert selection["provider"] in (acknowledged, asked)
     assert await provider(mesh) == selection["provider"]

@@ -154,8 +154,8 @@ BAD: dict[str, tuple[tuple[Entry, ...], list[dict[str, object]], str, str, str]]
         (*ENTRIES, Entry(id="unknown")),
         [CHOICE],
         "rejected",
-        "/modules/unknown",
-        "no package offers",
+        "composition.json:",
+        "no package offers module 'unknown'",
     ),
     "a prepare that tries to write": (
         (*ENTRIES, STRICT),

@@ -88,7 +88,7 @@ async def test_what_the_form_does_not_know_is_told_with_its_pointer(
     mesh: Mesh, fields: dict[str, Any], where: str, what: str
 ) -> None:
     said = refused(mesh, document(**fields))
-    assert re.search(rf"{re.escape(str(mesh.composition))}: {where}: .*{re.escape(what)}", said), said
+    assert re.search(rf"{re.escape(str(mesh.composition))}:[0-9]+: {where}: .*{re.escape(what)}", said), said
 
 
 async def test_a_key_that_is_given_twice_is_told_with_both_lines(mesh: Mesh) -> None:
@@ -97,13 +97,13 @@ async def test_a_key_that_is_given_twice_is_told_with_both_lines(mesh: Mesh) -> 
 
 
 async def test_every_problem_is_told_at_once(mesh: Mesh) -> None:
-    said = refused(mesh, {"version": 3, "profil": 1, "modules": []})
+    said = refused(mesh, {"version": 1, "profil": 1, "modules": []})
     assert "/version" in said and "/profil" in said and "/modules" in said
 
 
 async def test_an_unknown_module_is_told_with_the_nearest(mesh: Mesh) -> None:
     said = refused(mesh, document(modules={"providr": True}))
-    assert f"{mesh.composition}: /modules/providr: " in said
+    assert f"{mesh.composition}:4: no package offers module" in said
     assert "no package offers module 'providr'; did you mean 'provider'?" in said
 
 

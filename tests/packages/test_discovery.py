@@ -12,9 +12,9 @@ from router.packages import directories_of, discover, discovery, first_party_dir
 from tests.packages.making import write
 
 
-def document(*patterns: str) -> Document:
+def document(directory: Path, *patterns: str) -> Document:
     text = json.dumps({"version": 4, "packages": patterns})
-    return parse_document(text.encode(), name="mesh.json")
+    return parse_document(text.encode(), name=str(directory / "mesh.json"))
 
 
 def test_a_directory_with_a_manifest_is_a_package(tmp_path: Path) -> None:
@@ -95,16 +95,19 @@ def test_packages_are_directories_and_globs_relative_to_the_document(tmp_path: P
     one, two = write(tmp_path / "plugins" / "one"), write(tmp_path / "plugins" / "two")
     (tmp_path / "plugins" / "README").write_text("")
     (tmp_path / "base").mkdir()
-    found = directories_of(document("../plugins/*", str(tmp_path / "plugins"), "."), tmp_path / "base")
+    found = directories_of(
+        document(tmp_path / "base", "../plugins/*", str(tmp_path / "plugins"), ".").packages
+    )
     assert [path.resolve() for path in found] == [one, two, tmp_path / "plugins", tmp_path / "base"]
 
 
 def test_a_pattern_that_matches_nothing_is_a_problem_with_its_pointer(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(Rejected) as rejected:
-        directories_of(document(".", "./plugins/*", "file", "a\0b"), tmp_path)
+        directories_of(document(tmp_path, ".", "./plugins/*", "file", "a\0b").packages)
+    why = f"matches no directory; it is relative to {tmp_path}"
     assert [str(problem) for problem in rejected.value.problems] == [
-        f"mesh.json: /packages/1: './plugins/*' matches no directory; it is relative to {tmp_path}",
-        f"mesh.json: /packages/2: 'file' matches no directory; it is relative to {tmp_path}",
-        f"mesh.json: /packages/3: 'a\0b' matches no directory; it is relative to {tmp_path}",
+        f"{tmp_path}/mesh.json:1: /packages/1: './plugins/*' {why}",
+        f"{tmp_path}/mesh.json:1: /packages/2: 'file' {why}",
+        f"{tmp_path}/mesh.json:1: /packages/3: 'a\0b' {why}",
     ]

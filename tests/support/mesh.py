@@ -28,6 +28,7 @@ from tests.support.terminal import Terminal
 from wuu.mesh.v1.control_pb2 import (
     ApplyRequest,
     ApplyResponse,
+    CompositionSource,
     Event,
     ExecutionStatus,
     GenerationRecord,
@@ -71,7 +72,12 @@ class Mesh:
         self.home = self.directory / "home"
         # How large a terminal is, it says itself.
         inherited = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
-        self.env = {**inherited, "XDG_RUNTIME_DIR": str(self.directory / "run"), **(env or {})}
+        self.env = {
+            **inherited,
+            "XDG_RUNTIME_DIR": str(self.directory / "run"),
+            "XDG_CONFIG_HOME": str(self.directory / "config"),
+            **(env or {}),
+        }
         self._callers: list[Caller] = []
         self._commands: list[subprocess.Popen[bytes]] = []
         self.compose(*entries, services=services)
@@ -287,9 +293,10 @@ class Mesh:
 
     async def apply_file(self, *, dry_run: bool = False) -> Transition:
         """Applies the composition as it stands in its file."""
-        request = ApplyRequest(
-            document=self.composition.read_bytes(), path=str(self.composition), dry_run=dry_run
+        source = CompositionSource(
+            layer="command line", path=str(self.composition), document=self.composition.read_bytes()
         )
+        request = ApplyRequest(sources=[source], dry_run=dry_run)
         return (await self.control(request, ApplyResponse, "Apply")).transition
 
     async def reload(self, module: str = "") -> Transition:

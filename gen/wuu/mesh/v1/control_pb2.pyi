@@ -35,7 +35,7 @@ class GenerationStatus(_message.Message):
     def __init__(self, id: _Optional[str] = ..., state: _Optional[str] = ..., diagnostics: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class RouterStatus(_message.Message):
-    __slots__ = ("pid", "rss_bytes", "version", "home", "composition", "started_unix_ms", "executions")
+    __slots__ = ("pid", "rss_bytes", "version", "home", "composition", "started_unix_ms", "executions", "sources")
     PID_FIELD_NUMBER: _ClassVar[int]
     RSS_BYTES_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -43,6 +43,7 @@ class RouterStatus(_message.Message):
     COMPOSITION_FIELD_NUMBER: _ClassVar[int]
     STARTED_UNIX_MS_FIELD_NUMBER: _ClassVar[int]
     EXECUTIONS_FIELD_NUMBER: _ClassVar[int]
+    SOURCES_FIELD_NUMBER: _ClassVar[int]
     pid: int
     rss_bytes: int
     version: str
@@ -50,7 +51,8 @@ class RouterStatus(_message.Message):
     composition: str
     started_unix_ms: int
     executions: int
-    def __init__(self, pid: _Optional[int] = ..., rss_bytes: _Optional[int] = ..., version: _Optional[str] = ..., home: _Optional[str] = ..., composition: _Optional[str] = ..., started_unix_ms: _Optional[int] = ..., executions: _Optional[int] = ...) -> None: ...
+    sources: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, pid: _Optional[int] = ..., rss_bytes: _Optional[int] = ..., version: _Optional[str] = ..., home: _Optional[str] = ..., composition: _Optional[str] = ..., started_unix_ms: _Optional[int] = ..., executions: _Optional[int] = ..., sources: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ModuleStatus(_message.Message):
     __slots__ = ("id", "version", "state", "pid", "rss_bytes", "provides", "requires", "error", "error_code", "protocol", "instance", "stray_lines", "last_stray_line", "start_ms")
@@ -192,15 +194,23 @@ class ReadLogResponse(_message.Message):
     log: str
     def __init__(self, data: _Optional[bytes] = ..., next_offset: _Optional[int] = ..., log: _Optional[str] = ...) -> None: ...
 
-class ApplyRequest(_message.Message):
-    __slots__ = ("document", "path", "dry_run")
-    DOCUMENT_FIELD_NUMBER: _ClassVar[int]
+class CompositionSource(_message.Message):
+    __slots__ = ("layer", "path", "document")
+    LAYER_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
-    DRY_RUN_FIELD_NUMBER: _ClassVar[int]
-    document: bytes
+    DOCUMENT_FIELD_NUMBER: _ClassVar[int]
+    layer: str
     path: str
+    document: bytes
+    def __init__(self, layer: _Optional[str] = ..., path: _Optional[str] = ..., document: _Optional[bytes] = ...) -> None: ...
+
+class ApplyRequest(_message.Message):
+    __slots__ = ("sources", "dry_run")
+    SOURCES_FIELD_NUMBER: _ClassVar[int]
+    DRY_RUN_FIELD_NUMBER: _ClassVar[int]
+    sources: _containers.RepeatedCompositeFieldContainer[CompositionSource]
     dry_run: bool
-    def __init__(self, document: _Optional[bytes] = ..., path: _Optional[str] = ..., dry_run: _Optional[bool] = ...) -> None: ...
+    def __init__(self, sources: _Optional[_Iterable[_Union[CompositionSource, _Mapping]]] = ..., dry_run: _Optional[bool] = ...) -> None: ...
 
 class ApplyResponse(_message.Message):
     __slots__ = ("transition",)
