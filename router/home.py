@@ -78,8 +78,13 @@ class Home:
 
     @property
     def packages(self) -> Path:
-        """Where packages of this home are found."""
+        """The snapshots of the packages that are installed in this home."""
         return self.root / "packages"
+
+    @property
+    def ledger(self) -> Path:
+        """The record of what is installed and trusted."""
+        return self.root / "packages.json"
 
     @property
     def journal(self) -> Path:

@@ -164,7 +164,7 @@ class Admission:
         if hops > MAX_HOPS:
             raise _refused("limit_exceeded", f"calls nest deeper than {MAX_HOPS}")
         counted = parent is None or not (parent.owner is callee or parent.descends_from(callee))
-        if counted and callee.outside >= callee.package.manifest.runtime.max_in_flight:
+        if counted and callee.outside >= callee.package.runtime.max_in_flight:
             raise _refused(
                 "admission_full", f"{callee.module} has {callee.outside} calls in flight, its maximum"
             )

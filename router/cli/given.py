@@ -6,7 +6,7 @@ import re
 import shlex
 from contextvars import ContextVar
 
-_COMMAND = re.compile(r"`wuu-mesh (?:tool )?[a-z]+")
+_COMMAND = re.compile(r"`wuu-mesh (?:tool |plugin )?[a-z]+")
 
 home: ContextVar[str] = ContextVar("home", default="")
 """What stands behind `--home`; empty where the home was named in another way, which goes on to hold."""

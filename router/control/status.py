@@ -123,7 +123,7 @@ def _services(generation: Generation) -> Iterator[control_pb2.ServiceStatus]:
 
 
 def _describe(row: control_pb2.ModuleStatus, instance: Instance) -> None:
-    row.protocol = instance.package.manifest.runtime.protocol
+    row.protocol = instance.package.runtime.protocol
     row.instance = instance.id
     row.stray_lines = instance.stray_lines
     row.last_stray_line = instance.last_stray_line

@@ -105,7 +105,7 @@ class Instance:
     @property
     def is_plugin(self) -> bool:
         """It speaks JSON lines, and the bridge speaks for it."""
-        return self.package.manifest.runtime.protocol == "wuu-plugin-v1"
+        return self.package.runtime.protocol == "wuu-plugin-v1"
 
     @property
     def id(self) -> str:

@@ -58,7 +58,7 @@ class Starter:
             socket=self.home.sockets / incarnation[:8],
             log=logs.log_of(self.home.logs, module, incarnation),
             incarnation=incarnation,
-            timeout=timeout or package.manifest.runtime.timeout,
+            timeout=timeout or package.runtime.timeout,
         )
 
     async def start(self, instance: Instance) -> None:
@@ -117,7 +117,7 @@ class Starter:
 
     async def _spawn(self, instance: Instance) -> Child:
         package = instance.package
-        runtime = package.manifest.runtime
+        runtime = package.runtime
         env = environment(os.environ, runtime.env)
         handshake = instance.handshake(self.router)
         try:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from router.composition.document import Reference
 from router.composition.rejected import Problem, Rejected
 from router.composition.resolve import Known
+from router.packages.ledger import Ledger
 from router.packages.manifest import MANIFEST, BadPackage, read_manifest
-from router.packages.package import Package
+from router.packages.package import NO_MODULE, Package
 
 
 @dataclass(frozen=True)
@@ -19,21 +20,28 @@ class Discovery:
     """What was found."""
 
     packages: Mapping[str, Package]
-    """The usable packages, by module id."""
+    """The usable packages that offer a module, by its id."""
     problems: tuple[BadPackage, ...]
-    """The others, each with the module that it would be."""
+    """The broken ones, each with the module that it would be."""
+    declarative: Mapping[str, Package] = field(default_factory=dict)
+    """The usable packages without a runtime, by id: they offer no module."""
 
     @property
     def broken(self) -> Mapping[str, BadPackage]:
-        """The modules that no usable package offers but a broken one would, with its problem.
+        """The modules that no usable package offers but a broken or declarative one would, with its problem.
 
         They are known, so a composition that names one hears what is wrong and not that it is unknown.
         """
-        return {bad.module: bad for bad in reversed(self.problems) if bad.module not in self.packages}
+        without = {
+            module: BadPackage(package.root, NO_MODULE, module=module)
+            for module, package in self.declarative.items()
+        }
+        broken = {bad.module: bad for bad in reversed(self.problems)}
+        return {module: bad for module, bad in (without | broken).items() if module not in self.packages}
 
     def again(self, modules: Iterable[str]) -> Discovery:
         """The same, with the packages of some modules as they are on the disk now."""
-        packages, problems = dict(self.packages), list(self.problems)
+        packages, problems, declarative = dict(self.packages), list(self.problems), dict(self.declarative)
         for module in modules:
             root = packages.pop(module).root
             try:
@@ -42,8 +50,9 @@ class Discovery:
                 problems.append(BadPackage(root, bad.message, module=module))
             else:
                 if manifest.id == module:
-                    packages[module] = Package(root, manifest)
-        return Discovery(packages, tuple(problems))
+                    kept = packages if manifest.runtime is not None else declarative
+                    kept[module] = Package(root, manifest)
+        return Discovery(packages, tuple(problems), declarative)
 
     @property
     def offered(self) -> dict[str, Known]:
@@ -60,6 +69,11 @@ class Discovery:
 def first_party_directory() -> Path:
     """The `providers` of this installation; it need not exist. `discover` looks two levels into it."""
     return Path(__file__).resolve().parents[2] / "providers"
+
+
+def installed(ledger: Ledger) -> tuple[Path, ...]:
+    """The roots of the packages that are installed in a home. What merely lies there is none of them."""
+    return tuple(row.root for row in ledger.installed.values())
 
 
 def directories_of(references: Iterable[Reference]) -> tuple[Path, ...]:
@@ -99,15 +113,18 @@ def discover(directories: Iterable[Path]) -> Discovery:
         else:
             found.setdefault(manifest.id, []).append(Package(root, manifest))
     packages: dict[str, Package] = {}
+    declarative: dict[str, Package] = {}
     for module, (first, *others) in sorted(found.items()):
         if others:
             roots = " and ".join(str(other.root) for other in others)
             taken = f"{MANIFEST}: /id: '{module}' is also the id of {roots}"
             message = f"{taken}; change an id, or take one of them out"
             problems.append(BadPackage(first.root, message, module=module))
-        else:
+        elif first.manifest.runtime is not None:
             packages[module] = first
-    return Discovery(packages, tuple(problems))
+        else:
+            declarative[module] = first
+    return Discovery(packages, tuple(problems), declarative)
 
 
 def _roots(directories: Iterable[Path]) -> Iterator[Path]:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from router.packages.manifest import MANIFEST, BadPackage, Manifest
+from router.packages.fingerprint import fingerprint
+from router.packages.manifest import MANIFEST, BadPackage, Manifest, Runtime
 
 DESCRIPTORS = "descriptors.binpb"
 """The file in which a package brings the carriers of its services."""
 
-UNCOUNTED = frozenset({".git", "node_modules", "__pycache__"})
-"""Names that the fingerprint leaves out wherever they are: they change without the package changing."""
+NO_MODULE = (
+    f"{MANIFEST}: /runtime: is missing, so that the package offers no module; take it out of `modules`"
+)
+"""What is said where a composition names a declarative package."""
 
 
 @dataclass(frozen=True)
@@ -30,15 +31,18 @@ class Package:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 in hex over the paths and bytes of the package's files, as they are when first asked for.
+        """SHA-256 in hex over the package's files, as they are when first asked for; see `counted`.
 
         Raises `BadPackage` for a symbolic link or a special file: what it leads to could change unseen.
         """
-        whole = hashlib.sha256()
-        for path in sorted(self._files(self.root), key=os.fsencode):
-            name = os.fsencode(path.relative_to(self.root))
-            whole.update(len(name).to_bytes(8) + name + self._digest(path))
-        return whole.hexdigest()
+        return fingerprint(self.root, module=self.manifest.id)
+
+    @property
+    def runtime(self) -> Runtime:
+        """How its process is started. Discovery takes no package for a module that has none."""
+        if self.manifest.runtime is None:
+            raise BadPackage(self.root, NO_MODULE, module=self.manifest.id)
+        return self.manifest.runtime
 
     @cached_property
     def descriptors(self) -> bytes:
@@ -52,7 +56,7 @@ class Package:
         A bare name is looked up beside the interpreter that runs the mesh, so that `python3` is the one that
         has the kit, then on PATH. Raises `BadPackage` where there is nothing to run.
         """
-        runtime = self.manifest.runtime
+        runtime = self.runtime
         return (self._executable(runtime.command), *runtime.args)
 
     def _executable(self, command: str) -> str:
@@ -73,31 +77,3 @@ class Package:
 
     def _bad_command(self, why: str) -> BadPackage:
         return BadPackage(self.root, f"{MANIFEST}: /runtime/command: {why}", module=self.manifest.id)
-
-    def _files(self, directory: Path) -> Iterator[Path]:
-        try:
-            entries = list(os.scandir(directory))
-        except OSError as unreadable:
-            raise self._bad_file(directory, f"cannot be read: {unreadable.strerror}") from None
-        for entry in entries:
-            path = directory / entry.name
-            if entry.name in UNCOUNTED:
-                continue
-            if entry.is_symlink():
-                raise self._bad_file(path, "is a symbolic link; a package has plain files only")
-            if entry.is_dir():
-                yield from self._files(path)
-            elif entry.is_file():
-                yield path
-            else:
-                raise self._bad_file(path, "is not a plain file; take it out of the package")
-
-    def _digest(self, path: Path) -> bytes:
-        try:
-            with path.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").digest()
-        except OSError as unreadable:
-            raise self._bad_file(path, f"cannot be read: {unreadable.strerror}") from None
-
-    def _bad_file(self, path: Path, why: str) -> BadPackage:
-        return BadPackage(self.root, f"{path.relative_to(self.root)}: {why}", module=self.manifest.id)

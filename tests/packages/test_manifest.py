@@ -31,6 +31,7 @@ def test_a_manifest_says_who_the_module_is_and_how_it_starts(tmp_path: Path) -> 
     manifest = read_manifest(write(tmp_path, description="For notes.", runtime=runtime))
     assert (manifest.id, manifest.name, manifest.version) == ("example.notes", "Notes", "0.1.0")
     assert manifest.description == "For notes."
+    assert manifest.runtime is not None
     assert manifest.runtime.protocol == "wuu-mesh-grpc-v1"
     assert (manifest.runtime.command, manifest.runtime.args) == ("./bin/run", ("--x",))
     assert (manifest.runtime.timeout, manifest.runtime.env) == (5.0, ("HOME_PAGE",))
@@ -40,6 +41,7 @@ def test_a_manifest_says_who_the_module_is_and_how_it_starts(tmp_path: Path) -> 
 def test_what_is_left_out_has_the_product_s_defaults(tmp_path: Path) -> None:
     manifest = read_manifest(write(tmp_path, runtime=RUNTIME))
     assert manifest.description == ""
+    assert manifest.runtime is not None
     assert (manifest.runtime.args, manifest.runtime.env) == ((), ())
     assert (manifest.runtime.timeout, manifest.runtime.max_in_flight) == (30.0, 1024)
 
@@ -58,6 +60,7 @@ def test_a_version_is_semver(tmp_path: Path, version: str) -> None:
 @pytest.mark.parametrize("command", ["node", "./bin/run", "bin/../run", "/usr/bin/env", "..x/run"])
 def test_a_command_is_a_name_or_a_path_within_the_package_or_absolute(tmp_path: Path, command: str) -> None:
     manifest = read_manifest(write(tmp_path, runtime=RUNTIME | {"command": command}))
+    assert manifest.runtime is not None
     assert manifest.runtime.command == command
 
 
@@ -112,7 +115,7 @@ def test_a_key_given_twice_is_refused(tmp_path: Path) -> None:
         ({"version": "1.0"}, "/version: '1.0' is not a SemVer version; write a version such as"),
         ({"version": "01.0.0"}, "/version: '01.0.0' is not a SemVer version"),
         ({"version": "1.0.0\n"}, "/version: '1.0.0\n' is not a SemVer version"),
-        ({"runtime": None}, "/runtime: is required; write {"),
+        ({"runtime": 7}, "/runtime: Expected `object | null`, got `int`; write {"),
         ({"runtime": {"command": "x"}}, "/runtime/protocol: is required; write"),
         (
             {"runtime": RUNTIME | {"protocol": "grpc"}},

@@ -1,0 +1,188 @@
+"""Snapshot: the copy of a package that is installed, which nobody changes any more.
+
+A snapshot is made in a directory of its own and renamed to its place in one step. It is
+`<home>/packages/<id>/<first digits of the fingerprint>`, so that a generation which retains the package of
+before an update goes on with its own bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from router.home import Home
+from router.packages.entry import ENTRY_LIMIT, SIZE_LIMIT, problem_of_names
+from router.packages.fingerprint import counted, fingerprint, strays
+from router.packages.ledger import Ledger, root_of, sync
+from router.packages.manifest import BadPackage
+
+STAGING = ".staging-"
+"""How the name of what is not finished begins. No id of a package does."""
+
+CHUNK = 1 << 16
+"""Bytes that are read at once."""
+
+Told = Callable[[int, int], None]
+"""Hears of each step: the bytes that are done, and those that there will be."""
+
+
+class Staging:
+    """The files of a package as they come, within the bounds of one."""
+
+    def __init__(self, root: Path, source: Path, told: Told) -> None:
+        self.root = root
+        """Where they go."""
+        self.size = 0
+        """Bytes so far."""
+        self.expected = 0
+        """Bytes that the source says there will be; no more than a word for `told`."""
+        self._source = source
+        self._told = told
+
+    def add(self, name: str, chunks: Iterable[bytes], *, executable: bool) -> None:
+        """Writes a file. Raises `BadPackage` where the package becomes too large."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as file:
+            for chunk in chunks:
+                self.size += len(chunk)
+                if self.size > SIZE_LIMIT:
+                    raise BadPackage(self._source, f"{name}: {too_large()}")
+                file.write(chunk)
+                self._told(self.size, max(self.size, self.expected))
+        path.chmod(0o555 if executable else 0o444)
+
+
+def copy(source: Path, staging: Staging) -> None:
+    """The files of the package in a directory that count, into a staging. Raises `BadPackage`."""
+    files = counted(source)
+    if len(files) > ENTRY_LIMIT:
+        raise BadPackage(source, too_many())
+    if broken := problem_of_names((os.fsdecode(file.name), False) for file in files):
+        raise BadPackage(source, f"{': '.join(broken)}")
+    staging.expected = sum(file.size for file in files)
+    for file in files:
+        staging.add(os.fsdecode(file.name), _chunks(source, file.path), executable=file.executable)
+
+
+def too_large() -> str:
+    """What is said of a package past its size."""
+    return f"the package has more than {SIZE_LIMIT >> 20} MiB; take out what it does not need"
+
+
+def too_many() -> str:
+    """What is said of a package past its number of entries."""
+    return f"the package has more than {ENTRY_LIMIT} entries; take out what it does not need"
+
+
+def _chunks(source: Path, path: Path) -> Iterator[bytes]:
+    try:
+        # It was a plain file; what became of it since is not followed, and a pipe not waited for.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open(descriptor, "rb", buffering=0) as file:
+            while chunk := file.read(CHUNK):
+                yield chunk
+    except OSError as unreadable:
+        raise BadPackage(
+            source, f"{path.relative_to(source)}: cannot be read: {unreadable.strerror}"
+        ) from None
+
+
+@contextmanager
+def staged(directory: Path) -> Iterator[Path]:
+    """An empty directory in `directory`, gone at the end unless it was published."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    root = Path(tempfile.mkdtemp(prefix=STAGING, dir=directory))
+    try:
+        yield root
+    finally:
+        discard(root)
+
+
+def publish(home: Home, staging: Path, module: str) -> Path:
+    """Makes what is staged the snapshot of a package, and returns its root. It is on the disk then."""
+    _seal(staging)
+    digest = fingerprint(staging)
+    root = root_of(home, module, digest)
+    root.parent.mkdir(mode=0o700, exist_ok=True)
+    if root.exists():
+        if fingerprint_of_snapshot(root) == digest:
+            # A generation may run from it.
+            return root
+        discard(_aside(home, root))
+    staging.rename(root)
+    # Only now: a directory that cannot be written cannot be moved either.
+    root.chmod(0o555)
+    for directory in (root.parent, home.packages):
+        sync(directory)
+    return root
+
+
+def fingerprint_of_snapshot(root: Path) -> str:
+    """The fingerprint of what lies there; empty where it is no snapshot any more."""
+    try:
+        return "" if next(strays(root), None) is not None else fingerprint(root)
+    except BadPackage:
+        return ""
+
+
+def sweep(home: Home) -> None:
+    """Removes what killed commands left unfinished. The caller has the home's `locked`."""
+    for left in home.packages.glob(f"{STAGING}*"):
+        discard(left)
+    for left in home.root.glob("packages.json.*"):
+        left.unlink()
+
+
+def prune(home: Home, used: Collection[Path]) -> None:
+    """Removes the snapshots that neither the ledger names nor `used` lists.
+
+    The caller has the home's `locked`, so that no install is about to name one.
+    """
+    kept = {row.root for row in Ledger.read(home).rows} | {path.resolve() for path in used}
+    for package in home.packages.resolve().glob("*/"):
+        if package.name.startswith(STAGING):
+            continue
+        for root in package.iterdir():
+            if root not in kept:
+                discard(_aside(home, root))
+        if not any(package.iterdir()):
+            package.rmdir()
+
+
+def discard(root: Path) -> None:
+    """Removes a directory, also one that is read-only."""
+    for directory, _, _ in os.walk(root):
+        os.chmod(directory, 0o700)
+    if root.is_dir():
+        shutil.rmtree(root)
+    else:
+        root.unlink(missing_ok=True)
+
+
+def _aside(home: Home, root: Path) -> Path:
+    """Takes a snapshot away in one step, so that nobody finds half of it."""
+    if root.is_dir():
+        root.chmod(0o700)
+    aside = Path(tempfile.mkdtemp(prefix=STAGING, dir=home.packages))
+    root.rename(aside / "old")
+    return aside
+
+
+def _seal(root: Path) -> None:
+    """Makes everything read-only, the root itself aside, and has it survive a loss of power."""
+    for directory, _, files in os.walk(root, topdown=False):
+        for name in files:
+            descriptor = os.open(Path(directory, name), os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        if Path(directory) != root:
+            os.chmod(directory, stat.S_IRUSR | stat.S_IXUSR | 0o055)
+        sync(Path(directory))
