@@ -17,6 +17,7 @@ from router.cli.options import (
     TimeoutOption,
     refuse_arguments,
 )
+from router.cli.plugin import plugin
 
 _SETTINGS = {"help_option_names": ["--help", "-h"]}
 _REFUSING = {"allow_extra_args": True}
@@ -338,3 +339,4 @@ def run_tool(
 
 
 app.add_typer(_tool, name="tool")
+app.add_typer(plugin, name="plugin")

@@ -1,0 +1,72 @@
+"""`wuu-mesh plugin trust` and `untrust`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from router.cli.answer import emit
+from router.cli.exits import EXIT_USAGE, fail
+from router.cli.plugin_notice import published
+from router.cli.plugin_telling import about_packages
+from router.cli.terminal import console
+from router.home import Home
+from router.packages.ledger import Ledger, authorize
+from router.packages.trust import trust_in_place, trust_installed, untrust_directory, untrust_module
+
+
+def trust(root: Path | None, named: str, development: Path | None, *, json: bool) -> None:
+    """Trusts a package, or every one below a directory."""
+    if bool(named) == (development is not None):
+        fail(EXIT_USAGE, "name one of ID, DIR and --development DIR", "See `wuu-mesh plugin trust --help`.")
+    with about_packages():
+        home = Home.at(root)
+        if development is not None:
+            _authorize(home, development, json=json)
+            return
+        known = not _is_path(named) and named in Ledger.read(home).installed
+        if known or not Path(named).exists():
+            _refuse_path(named)
+            given = trust_installed(home, named)
+        else:
+            given = trust_in_place(home, Path(named))
+        published(home, [given.id])
+        if json:
+            emit(given)
+        else:
+            console().print(f"{given.id} from {given.source} is trusted", soft_wrap=True)
+
+
+def untrust(root: Path | None, named: str, *, json: bool) -> None:
+    """Takes trust back."""
+    with about_packages():
+        home = Home.at(root)
+        ledger = Ledger.read(home)
+        known = named in ledger.installed or any(each.id == named for each in ledger.trusted)
+        as_path = _is_path(named) or (not known and Path(named).exists())
+        modules = untrust_directory(home, Path(named)) if as_path else untrust_module(home, named)
+        published(home, modules)
+        if json:
+            emit({"untrusted": modules or [named]})
+        else:
+            console().print(f"{' '.join(modules) or named} is no longer trusted", soft_wrap=True)
+
+
+def _authorize(home: Home, directory: Path, *, json: bool) -> None:
+    if not directory.is_dir():
+        fail(EXIT_USAGE, f"{directory} is no directory", "Name the directory that the packages are in.")
+    authorize(home, directory)
+    published(home, [])
+    if json:
+        emit({"directory": str(directory.resolve())})
+    else:
+        console().print(f"every package below {directory.resolve()} is trusted", soft_wrap=True)
+
+
+def _is_path(named: str) -> bool:
+    return os.sep in named or named in (".", "..")
+
+
+def _refuse_path(named: str) -> None:
+    if _is_path(named):
+        fail(EXIT_USAGE, f"{named} is no directory", "Name the directory of a package, or an id.")
