@@ -17,12 +17,12 @@ from contract.errors import MeshError
 from router.home import Home, listener
 from router.packages.catalog import broken_by, catalog, consumers, enemies, is_product_s, why_unmet
 from router.packages.fingerprint import counted
-from router.packages.ledger import Installed, Ledger, Trusted, locked
+from router.packages.ledger import Installed, Ledger, Trusted, locked, locked_if_free
 from router.packages.manifest import Manifest
 from router.packages.package import Package
 from router.packages.platform import unsuitable
 from router.packages.relation import Relation, relations
-from router.packages.snapshot import Told, fingerprint_of_snapshot, prune, publish, sweep
+from router.packages.snapshot import Told, fingerprint_of_snapshot, publish, remove_unnamed, sweep
 from router.packages.source import Source
 
 INTEGRITY = "sha256:"
@@ -163,8 +163,9 @@ def remove(home: Home, module: str, *, waiting: Waiting) -> Changed:
 def tidy(home: Home) -> None:
     """Removes what killed commands left, where nobody is at work now."""
     if home.packages.is_dir():
-        with locked(home):
-            _tidy(home)
+        with locked_if_free(home) as free:
+            if free:
+                _tidy(home)
 
 
 def is_quiet(home: Home) -> bool:
@@ -191,7 +192,7 @@ def _changing(home: Home, waiting: Waiting) -> Iterator[Ledger]:
 def _tidy(home: Home) -> None:
     sweep(home)
     if home.packages.is_dir() and is_quiet(home):
-        prune(home, ())
+        remove_unnamed(home, ())
 
 
 def _published(home: Home, package: Package, source: Source, *, enabled: bool) -> Installed:

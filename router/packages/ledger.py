@@ -228,7 +228,7 @@ def locked(home: Home, waiting: Callable[[], None] = lambda: None) -> Iterator[N
     `waiting` is called once where another one has it. A killed process leaves nothing locked.
     """
     home.make()
-    lock = filelock.FileLock(home.root / "packages.lock", mode=0o600)
+    lock = _lock(home)
     try:
         lock.acquire(timeout=0)
     except filelock.Timeout:
@@ -238,6 +238,26 @@ def locked(home: Home, waiting: Callable[[], None] = lambda: None) -> Iterator[N
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def locked_if_free(home: Home) -> Iterator[bool]:
+    """The same for what can be done another time: False where another process has it."""
+    home.make()
+    lock = _lock(home)
+    try:
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()
+
+
+def _lock(home: Home) -> filelock.BaseFileLock:
+    return filelock.FileLock(home.root / "packages.lock", mode=0o600)
 
 
 def sync(directory: Path) -> None:

@@ -141,6 +141,9 @@ _ALIASES = {"minimumWuuVersion": "minimum_wuu_version", "mcpServers": "mcp_serve
 _FORMER = {"slots": "contributes.presenters and registerUISlot", "surfaces": "contributes.navigation"}
 """Contributions of the past, and what came in their place."""
 
+_ANY = "*"
+"""What stands for a key of a mapping until it is known."""
+
 _IDS = "write an array of ids of packages, or leave it out"
 
 _REMEDIES = {
@@ -202,7 +205,9 @@ def read_manifest(root: Path) -> Manifest:
     try:
         manifest = msgspec.convert(_canonical(located.value), Manifest)
     except msgspec.ValidationError as invalid:
-        raise _bad(root, module, *_place(str(invalid)), written=located.value) from None
+        pointer, rule = _place(str(invalid))
+        named = _with_key(_canonical(located.value), pointer)
+        raise _bad(root, module, named, rule, written=located.value) from None
     broken = next(_broken_rules(located, manifest), None)
     if broken is not None:
         raise _bad(root, module, *broken, written=located.value)
@@ -312,9 +317,29 @@ def _leads_out(path: str) -> bool:
 def _place(message: str) -> tuple[str, str]:
     """The pointer and the rule in a message of msgspec, which says ``… - at `$.runtime.args[0]` ``."""
     rule, _, path = message.partition(" - at `$")
-    pointer = re.sub(r"\.([^.\[`]+)|\[(\d+)\]", r"/\1\2", path.removesuffix("`"))
+    path = path.removesuffix("`").replace("[...]", f"[{_ANY}]")
+    pointer = re.sub(rf"\.([^.\[`]+)|\[(\d+|{re.escape(_ANY)})\]", r"/\1\2", path)
     missing = re.fullmatch("Object missing required field `(.+)`", rule)
     return (f"{pointer}/{missing[1]}", "is required") if missing else (pointer, rule)
+
+
+def _with_key(value: Any, pointer: str) -> str:
+    """The pointer with the key of a mapping in it, of which msgspec says only that it is some key."""
+    before, some, after = pointer.partition(f"/{_ANY}")
+    if not some:
+        return pointer
+    parts = before.split("/")[1:]
+    holder: Any = value
+    for part in parts[:-1]:
+        holder = holder[int(part) if isinstance(holder, list) else part]
+    mapping = holder[parts[-1]]
+    for key, each in mapping.items():
+        holder[parts[-1]] = {key: each}
+        try:
+            msgspec.convert(value, Manifest)
+        except msgspec.ValidationError:
+            return f"{before}/{key}{after}"
+    return before
 
 
 def _bad(root: Path, module: str, pointer: str, rule: str, *, written: Any = None) -> BadPackage:

@@ -18,7 +18,7 @@ from pathlib import Path
 from router.home import Home
 from router.packages.entry import ENTRY_LIMIT, SIZE_LIMIT, problem_of_names
 from router.packages.fingerprint import counted, fingerprint, strays
-from router.packages.ledger import Ledger, root_of, sync
+from router.packages.ledger import Ledger, locked_if_free, root_of, sync
 from router.packages.manifest import BadPackage
 
 STAGING = ".staging-"
@@ -142,11 +142,20 @@ def sweep(home: Home) -> None:
 def prune(home: Home, used: Collection[Path]) -> None:
     """Removes the snapshots that neither the ledger names nor `used` lists.
 
-    The caller has the home's `locked`, so that no install is about to name one.
+    While a command changes the packages nothing is removed: it may be about to name one.
     """
+    if not home.packages.is_dir():
+        return
+    with locked_if_free(home) as free:
+        if free:
+            remove_unnamed(home, used)
+
+
+def remove_unnamed(home: Home, used: Collection[Path]) -> None:
+    """What `prune` does, for who has the home's `locked`."""
     kept = {row.root for row in Ledger.read(home).rows} | {path.resolve() for path in used}
-    for package in home.packages.resolve().glob("*/"):
-        if package.name.startswith(STAGING):
+    for package in home.packages.resolve().iterdir():
+        if package.name.startswith(STAGING) or not package.is_dir():
             continue
         for root in package.iterdir():
             if root not in kept:
