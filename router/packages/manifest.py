@@ -206,8 +206,8 @@ def read_manifest(root: Path) -> Manifest:
         manifest = msgspec.convert(_canonical(located.value), Manifest)
     except msgspec.ValidationError as invalid:
         pointer, rule = _place(str(invalid))
-        named = _with_key(_canonical(located.value), pointer)
-        raise _bad(root, module, named, rule, written=located.value) from None
+        exact = _with_key(_canonical(located.value), pointer)
+        raise _bad(root, module, exact, rule, written=located.value) from None
     broken = next(_broken_rules(located, manifest), None)
     if broken is not None:
         raise _bad(root, module, *broken, written=located.value)
