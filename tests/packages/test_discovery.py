@@ -73,6 +73,29 @@ def test_a_broken_package_does_not_stand_for_a_usable_one(tmp_path: Path) -> Non
     assert found.broken == {}
 
 
+def test_a_package_without_a_process_offers_no_module_and_says_so(tmp_path: Path) -> None:
+    root = write(tmp_path / "themes", id="themes", runtime=None)
+    write(tmp_path / "notes", id="notes")
+    found = discover([tmp_path])
+    assert set(found.packages) == {"notes"}
+    assert set(found.declarative) == {"themes"}
+    assert found.problems == ()
+    why = "plugin.json: /runtime: is missing, so that the package offers no module; take it out of `modules`"
+    assert (found.broken["themes"].root, found.broken["themes"].message) == (root, why)
+    assert (found.offered["themes"].unavailable, found.offered["themes"].unavailable_code) == (
+        why,
+        "invalid_request",
+    )
+
+
+def test_a_package_that_got_or_lost_its_process_is_read_again_as_what_it_is(tmp_path: Path) -> None:
+    write(tmp_path / "notes", id="notes")
+    found = discover([tmp_path])
+    write(tmp_path / "notes", id="notes", runtime=None)
+    again = found.again(["notes"])
+    assert (set(again.packages), set(again.declarative)) == (set(), {"notes"})
+
+
 def test_the_first_party_directory_is_searched_two_levels_deep(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

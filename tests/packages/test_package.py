@@ -27,7 +27,7 @@ def test_equal_files_have_equal_fingerprints_wherever_they_are(tmp_path: Path) -
     assert len(here.fingerprint) == 64
 
 
-def test_any_change_of_a_byte_or_a_name_changes_the_fingerprint(tmp_path: Path) -> None:
+def test_any_change_of_a_byte_a_name_or_an_executable_bit_changes_the_fingerprint(tmp_path: Path) -> None:
     seen = [package(tmp_path).fingerprint]
     (tmp_path / "a").write_bytes(b"xy")
     seen.append(package(tmp_path).fingerprint)
@@ -36,6 +36,8 @@ def test_any_change_of_a_byte_or_a_name_changes_the_fingerprint(tmp_path: Path) 
     (tmp_path / "a").rename(tmp_path / "b")
     seen.append(package(tmp_path).fingerprint)
     (tmp_path / "b").write_bytes(b"")
+    seen.append(package(tmp_path).fingerprint)
+    (tmp_path / "b").chmod(0o755)
     seen.append(package(tmp_path).fingerprint)
     (tmp_path / "b").rename(tmp_path / ".b")
     seen.append(package(tmp_path).fingerprint)
@@ -48,6 +50,14 @@ def test_the_fingerprint_leaves_out_what_tools_put_beside_the_package(tmp_path: 
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "x").write_text("x")
     (tmp_path / "node_modules" / "link").symlink_to("/")
+    assert package(tmp_path).fingerprint == before
+
+
+def test_what_others_may_do_with_a_file_is_not_in_the_fingerprint(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    (tmp_path / "a").chmod(0o644)
+    before = package(tmp_path).fingerprint
+    (tmp_path / "a").chmod(0o400)
     assert package(tmp_path).fingerprint == before
 
 
@@ -77,6 +87,12 @@ def test_a_special_file_has_no_fingerprint(tmp_path: Path) -> None:
     special = package(tmp_path)
     os.mkfifo(tmp_path / "pipe")
     assert refused(special) == "pipe: is not a plain file; take it out of the package"
+
+
+def test_a_package_without_a_process_has_nothing_to_run(tmp_path: Path) -> None:
+    declarative = Package(tmp_path, read_manifest(write(tmp_path, runtime=None)))
+    with pytest.raises(BadPackage, match="/runtime: is missing, so that the package offers no module"):
+        declarative.argv()
 
 
 def executable(path: Path) -> Path:
