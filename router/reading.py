@@ -8,23 +8,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+import msgspec
 
 from router.composition.composed import Composed, compose
 from router.composition.document import Document, parse_document
+from router.composition.form import VERSION
 from router.composition.rejected import Problem, Rejected
 from router.composition.resolve import resolve
 from router.home import Home
-from router.packages.discovery import Discovery, directories_of, discover, first_party_directory
+from router.packages.discovery import (
+    Discovery,
+    directories_of,
+    discover,
+    first_party_directory,
+    installed,
+    offers_module,
+)
+from router.packages.ledger import Ledger
 from router.packages.manifest import BadPackage
 from router.workspace import is_trusted
 
+INSTALLED = "installed"
 USER = "user"
 WORKSPACE = "workspace"
 COMMAND_LINE = "command line"
 
-LAYERS = (USER, WORKSPACE, COMMAND_LINE)
+LAYERS = (INSTALLED, USER, WORKSPACE, COMMAND_LINE)
 """The layers that files are of; what a later one says wins."""
 
 
@@ -50,7 +62,8 @@ class Composition:
     @property
     def path(self) -> Path | None:
         """The file that applies last; None for the product's own."""
-        return self.sources[-1].path if self.sources else None
+        files = [source.path for source in self.sources if source.layer != INSTALLED]
+        return files[-1] if files else None
 
     @property
     def given(self) -> Path | None:
@@ -62,6 +75,11 @@ class Composition:
     def name(self) -> str:
         """What it is called where there is no room for a path."""
         return self.path.name if self.path is not None else "the product's own"
+
+    def with_installed(self, ledger: Ledger) -> Composition:
+        """The same over the packages that are installed now."""
+        others = (source for source in self.sources if source.layer != INSTALLED)
+        return replace(self, sources=(*installed_layer(ledger), *others))
 
     def composed(self) -> Composed:
         """What its documents come to. Raises `Rejected` with the problems of every file."""
@@ -107,7 +125,7 @@ def layers(home: Home, given: Path | None, workspace: Path | None) -> Layers:
 
     Raises OSError for one that cannot be read, and `Rejected` for an include that leads nowhere.
     """
-    sources: list[Source] = []
+    sources = list(installed_layer(Ledger.read(home)))
     untrusted: tuple[Source, ...] = ()
     if user_file().is_file():
         sources += gather(user_file(), USER)
@@ -120,6 +138,18 @@ def layers(home: Home, given: Path | None, workspace: Path | None) -> Layers:
     if given is not None:
         sources += gather(given, COMMAND_LINE)
     return Layers(tuple(sources), untrusted)
+
+
+def installed_layer(ledger: Ledger) -> tuple[Source, ...]:
+    """What the installed packages add to the product: each is a module that is enabled, or not.
+
+    A package without a runtime is none. A file that names its `modules` has those alone.
+    """
+    modules = {row.id: row.enabled for row in ledger.installed.values() if offers_module(row.root)}
+    if not modules:
+        return ()
+    document = {"version": VERSION, "patches": [{"modules": modules}]}
+    return (Source(INSTALLED, ledger.home.ledger, msgspec.json.encode(document)),)
 
 
 def gather(path: Path, layer: str) -> tuple[Source, ...]:
@@ -169,11 +199,9 @@ def read(composition: Composition, home: Home) -> tuple[Composed, Discovery]:
     Raises `Rejected` for what breaks a rule, as far as that can be said without declarations, and OSError for
     a directory that cannot be read.
     """
-    composed = composition.composed()
-    directories = [first_party_directory(), *directories_of(composed.packages)]
-    if home.packages.is_dir():
-        directories.append(home.packages)
-    discovery = discover(directories)
+    composed, ledger = composition.composed(), Ledger.read(home)
+    directories = [first_party_directory(), *directories_of(composed.packages), *installed(ledger)]
+    discovery = replace(discover(directories), ledger=ledger)
     # Names that nobody offers are refused before anything is started.
     try:
         resolve(composed, discovery.offered)

@@ -81,12 +81,15 @@ def _remembered(home: Home, composed: Composed, discovery: Discovery) -> tuple[G
     """The graph from the declarations that the journal has kept, and the modules of which it has none."""
     known = dict(discovery.offered)
     unknown: set[str] = set()
+    distrusted: dict[str, str] = {}
     # A home without a journal is left as it is.
     with closing(Journal(home.journal if home.journal.is_file() else None)) as journal:
         for module, entry in composed.modules.items():
             package = discovery.packages.get(module)
             if package is None or not entry.enabled:
                 continue
+            if discovery.ledger is not None and (why := discovery.ledger.verdict(package)):
+                distrusted[module] = why
             try:
                 key = declaration_key(package.fingerprint, entry.config, HOST_FEATURES)
             except BadPackage as broken:
@@ -101,7 +104,7 @@ def _remembered(home: Home, composed: Composed, discovery: Discovery) -> tuple[G
                 if _was_started(home, module):
                     why = "it has started before and not declared yet"
                     known[module] = replace(known[module], unavailable=why)
-    return resolve(composed, known), frozenset(unknown)
+    return resolve(composed.without(distrusted), known), frozenset(unknown - distrusted.keys())
 
 
 def _asked(home: Home, composition: Composition) -> Graph:

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import typer
 
+from contract.errors import MeshError
 from router.cli.answer import emit
 from router.cli.exits import EXIT_USAGE, fail, say
-from router.cli.plugin_notice import published
+from router.cli.plugin_notice import published, refused, tell_taken_in
 from router.cli.plugin_telling import about_packages, progress, waiting
 from router.cli.terminal import console
+from router.cli.transition import conclude
 from router.home import Home
 from router.packages import installation
 from router.packages.installation import INTEGRITY, Changed
@@ -33,7 +35,8 @@ def install(root: Path | None, named: Path, integrity: str, *, json: bool) -> No
             changed = installation.install(
                 home, source, integrity=integrity, told=told, waiting=waiting(home)
             )
-        _answer(home, changed, f"installed {_named(changed)}, trusted and enabled", json=json)
+        _take_in(home, "install", changed)
+        _answer(changed, f"installed {_named(changed)}, trusted and enabled", json=json)
 
 
 def update(root: Path | None, module: str, named: Path, *, trust: bool, json: bool) -> None:
@@ -50,7 +53,8 @@ def update(root: Path | None, module: str, named: Path, *, trust: bool, json: bo
         enabled = "enabled" if row.enabled else "disabled, as before"
         same = before.fingerprint == row.fingerprint
         words = f"{row.id} is the same" if same else f"updated {before.version} to {_named(changed)}"
-        _answer(home, changed, f"{words}, {trusted}, {enabled}", json=json)
+        _take_in(home, "update", changed)
+        _answer(changed, f"{words}, {trusted}, {enabled}", json=json)
 
 
 def remove(root: Path | None, module: str, *, json: bool) -> None:
@@ -58,12 +62,26 @@ def remove(root: Path | None, module: str, *, json: bool) -> None:
     with about_packages():
         home = Home.at(root)
         changed = installation.remove(home, module, waiting=waiting(home))
-        _answer(home, changed, f"removed {_named(changed)}", json=json)
+        published(home, "remove", [module])
+        _answer(changed, f"removed {_named(changed)}", json=json)
 
 
-def _answer(home: Home, changed: Changed, words: str, *, json: bool) -> None:
+def _take_in(home: Home, cause: str, changed: Changed) -> None:
+    """Has a mesh that runs take the package in; what it refuses is undone."""
+    try:
+        transition = published(home, cause, [changed.row.id])
+    except MeshError:
+        installation.take_back(home, changed, waiting=waiting(home))
+        raise
+    if transition is not None and refused(transition):
+        installation.take_back(home, changed, waiting=waiting(home))
+        say(f"the mesh refuses it, so nothing is changed: {_named(changed)} is not taken in")
+        conclude(transition, quiet=True)
+    tell_taken_in(transition, changed.row.id)
+
+
+def _answer(changed: Changed, words: str, *, json: bool) -> None:
     row = changed.row
-    published(home, [row.id])
     if json:
         emit(
             {

@@ -6,13 +6,15 @@ import os
 from pathlib import Path
 
 from router.cli.answer import emit
-from router.cli.exits import EXIT_USAGE, fail
-from router.cli.plugin_notice import published
+from router.cli.exits import EXIT_USAGE, fail, say
+from router.cli.plugin_notice import published, refused, tell_taken_in
 from router.cli.plugin_telling import about_packages
 from router.cli.terminal import console
+from router.cli.transition import conclude
 from router.home import Home
 from router.packages.ledger import Ledger, authorize
 from router.packages.trust import trust_in_place, trust_installed, untrust_directory, untrust_module
+from wuu.mesh.v1.control_pb2 import Transition
 
 
 def trust(root: Path | None, named: str, development: Path | None, *, json: bool) -> None:
@@ -30,7 +32,7 @@ def trust(root: Path | None, named: str, development: Path | None, *, json: bool
             given = trust_installed(home, named)
         else:
             given = trust_in_place(home, Path(named))
-        published(home, [given.id])
+        tell_taken_in(_taken_in(home, [given.id]), given.id)
         if json:
             emit(given)
         else:
@@ -45,7 +47,7 @@ def untrust(root: Path | None, named: str, *, json: bool) -> None:
         known = named in ledger.installed or any(each.id == named for each in ledger.trusted)
         as_path = _is_path(named) or (not known and Path(named).exists())
         modules = untrust_directory(home, Path(named)) if as_path else untrust_module(home, named)
-        published(home, modules)
+        published(home, "untrust", modules)
         if json:
             emit({"untrusted": modules or [named]})
         else:
@@ -56,11 +58,20 @@ def _authorize(home: Home, directory: Path, *, json: bool) -> None:
     if not directory.is_dir():
         fail(EXIT_USAGE, f"{directory} is no directory", "Name the directory that the packages are in.")
     authorize(home, directory)
-    published(home, [])
+    _taken_in(home, [])
     if json:
         emit({"directory": str(directory.resolve())})
     else:
         console().print(f"every package below {directory.resolve()} is trusted", soft_wrap=True)
+
+
+def _taken_in(home: Home, modules: list[str]) -> Transition | None:
+    """What a mesh that runs made of the trust. What it refuses stays trusted: the word was the operator's."""
+    transition = published(home, "trust", modules)
+    if transition is not None and refused(transition):
+        say("it is trusted, and the mesh goes on without it")
+        conclude(transition, quiet=True)
+    return transition
 
 
 def _is_path(named: str) -> bool:

@@ -28,10 +28,10 @@ def carry_out(root: Path | None, rpc: str, request: Message, *, json: bool) -> N
     """
     with explained():
         with Session.of(root) as session:
-            transition = _followed(session, rpc, request)
+            transition = followed(session, rpc, request)
         if json:
             emit(transition_json(transition))
-        _conclude(transition, quiet=json)
+        conclude(transition, quiet=json)
 
 
 def transition_json(transition: control_pb2.Transition) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def transition_json(transition: control_pb2.Transition) -> dict[str, Any]:
     }
 
 
-def _followed(session: Session, rpc: str, request: Message) -> control_pb2.Transition:
+def followed(session: Session, rpc: str, request: Message) -> control_pb2.Transition:
     """The transition once it is over; meanwhile, what happens is told."""
     happening, out = Happening(session), console(stderr=True)
     for _ in happening.past():
@@ -73,7 +73,7 @@ def _followed(session: Session, rpc: str, request: Message) -> control_pb2.Trans
     return transition
 
 
-def _conclude(transition: control_pb2.Transition, *, quiet: bool) -> None:
+def conclude(transition: control_pb2.Transition, *, quiet: bool) -> None:
     """Ends the command as the transition ended; its result is printed, unless it is to be `quiet`."""
     if transition.outcome == "rejected":
         reject(Problem(each.where, each.message) for each in transition.problems)

@@ -25,6 +25,9 @@ from router.composition.rejected import Problem, Rejected
 DEFAULT_PROFILE = "headless"
 """The profile where no document names one."""
 
+SWITCHED_OFF = "is disabled"
+"""What is said of a module that the operator disabled since."""
+
 Step = Selection | Removal
 """One thing that was said about an edge."""
 
@@ -44,9 +47,9 @@ class Composed:
     """What was said of an edge and does not hold any more, the latest first."""
     packages: tuple[Reference, ...] = ()
     """Directories or patterns in which packages are found."""
-    revoked: frozenset[str] = frozenset()
-    """Modules that the operator disabled since. A selection of one stands, and has nobody to serve it; in a
-    document that says so itself it would be a contradiction."""
+    revoked: Mapping[str, str] = field(default_factory=dict)
+    """Modules that may not run since, and why: "is disabled", "may not run: …". A selection of one stands,
+    and has nobody to serve it; in a document that says so itself it would be a contradiction."""
 
     @property
     def enabled(self) -> list[str]:
@@ -56,15 +59,23 @@ class Composed:
     def switched(self, enabled: Mapping[str, bool]) -> Composed:
         """The same with modules enabled or disabled as the operator said since; other names are left out."""
         said = {module: on for module, on in enabled.items() if module in self.modules}
-        if not said:
+        return self._with(said, {module: SWITCHED_OFF for module, on in said.items() if not on})
+
+    def without(self, distrusted: Mapping[str, str]) -> Composed:
+        """The same without modules whose packages may not run, each with the reason."""
+        said = dict.fromkeys((module for module in distrusted if module in self.modules), False)
+        return self._with(said, {module: f"may not run: {distrusted[module]}" for module in said})
+
+    def _with(self, enabled: Mapping[str, bool], revoked: Mapping[str, str]) -> Composed:
+        if not enabled:
             return self
         return replace(
             self,
             modules={
-                module: replace(entry, enabled=said.get(module, entry.enabled))
+                module: replace(entry, enabled=enabled.get(module, entry.enabled))
                 for module, entry in self.modules.items()
             },
-            revoked=frozenset(module for module, on in said.items() if not on),
+            revoked={**self.revoked, **revoked},
         )
 
 

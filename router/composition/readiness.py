@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from router.composition.choice import Lack
@@ -51,11 +51,11 @@ def settle(
     packages: Order,
     declared: Declared,
     unavailable: Mapping[str, Unavailable],
-    revoked: Collection[str] = (),
+    revoked: Mapping[str, str],
 ) -> Readiness:
     """The nodes of the enabled modules; `order` has them all, providers first, and may have the `revoked`."""
     nodes: dict[str, Node] = {}
-    predicates: dict[str, str] = dict.fromkeys(revoked, "is disabled")
+    predicates: dict[str, str] = dict(revoked)
     for module in order:
         if module in revoked:
             continue

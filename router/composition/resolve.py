@@ -13,7 +13,7 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from router.composition.choice import ONLY_PROVIDER, Lack, choose, listed
-from router.composition.composed import Composed
+from router.composition.composed import SWITCHED_OFF, Composed
 from router.composition.cycle import cycles, providers_first
 from router.composition.dataset import bypasses
 from router.composition.declared import Declared, index
@@ -27,7 +27,7 @@ from router.composition.dependency import (
     optional_edges,
 )
 from router.composition.document import Edge, Key, Selection
-from router.composition.graph import Absent, Binding, Graph, Node, Selected
+from router.composition.graph import DISABLED, Absent, Binding, Graph, Node, Selected
 from router.composition.nearest import nearest
 from router.composition.readiness import Order, Readiness, Unavailable, settle
 from router.composition.rejected import Problem, Rejected
@@ -99,7 +99,7 @@ def resolve(composed: Composed, known: Mapping[str, Known]) -> Graph:
     after = {module: [*others, *order.optional.get(module, ())] for module, others in behind.items()}
     readiness = settle(providers_first(after), choices, order, declared, unavailable, composed.revoked)
     nodes = {
-        module: readiness.nodes[module] if entry.enabled else _disabled(module)
+        module: readiness.nodes[module] if entry.enabled else _disabled(module, composed)
         for module, entry in sorted(modules.items())
     }
     return Graph(
@@ -209,8 +209,10 @@ def _unavailable(module: Known | None) -> Unavailable | None:
     return None
 
 
-def _disabled(module: str) -> Node:
-    return Node(module, "disabled", "disabled in the composition", "module_revoked")
+def _disabled(module: str, composed: Composed) -> Node:
+    why = composed.revoked.get(module, SWITCHED_OFF)
+    reason = DISABLED if why == SWITCHED_OFF else why
+    return Node(module, "disabled", reason, "module_revoked")
 
 
 def _order(readiness: Readiness) -> tuple[str, ...]:

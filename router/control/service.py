@@ -13,7 +13,16 @@ from contract.errors import MeshError, clip, to_status
 from router.composition.nearest import nearest
 from router.control import report
 from router.control.status import modules, status
-from router.generations.transition import Request, applying, going_back, reloading, switching
+from router.generations.transition import (
+    GIVES,
+    TAKES_AWAY,
+    Request,
+    applying,
+    going_back,
+    reloading,
+    rereading,
+    switching,
+)
 from router.instances.log import latest_log
 from router.names import ROUTER_LOG
 from router.packages.manifest import MODULE_ID, MODULE_ID_LIMIT
@@ -142,6 +151,16 @@ class ControlService(control_pb2_grpc.ControlServicer):
     ) -> control_pb2.SetEnabledResponse:
         asked = switching(request.module, enabled=request.enabled)
         return control_pb2.SetEnabledResponse(transition=await self._transition(asked, context))
+
+    async def RereadPackages(
+        self, request: control_pb2.RereadPackagesRequest, context: Any
+    ) -> control_pb2.RereadPackagesResponse:
+        causes = (*GIVES, *TAKES_AWAY)
+        if request.cause not in causes:
+            wrong = f"`cause` is one of {', '.join(causes)}, not '{clip(request.cause, QUOTED)}'"
+            await _abort(context, MeshError("invalid_request", wrong))
+        asked = rereading(request.cause, request.modules, self._mesh.home)
+        return control_pb2.RereadPackagesResponse(transition=await self._transition(asked, context))
 
     async def Rollback(
         self, request: control_pb2.RollbackRequest, context: Any

@@ -33,6 +33,7 @@ from router.instances.start import Starter
 from router.packages.discovery import Discovery
 from router.packages.manifest import BadPackage
 from router.packages.package import Package
+from router.packages.platform import unsuitable
 from router.packages.reader import beside
 from router.reading import Composition
 from wuu.mesh.v1.declaration_pb2 import Declaration
@@ -85,6 +86,8 @@ class Candidate:
     """Modules that are started anew, though nothing about them changed."""
     as_it_is: bool = False
     """The packages of `base` stand as they were read, whatever became of them since."""
+    distrusts: bool = False
+    """Trust is looked at again; who may not run any more is revoked, whoever stands on it."""
     trying: Collection[str] = ()
     """Modules of which `base` goes without already, so that their failure costs nobody."""
     instances: dict[str, Instance] = field(default_factory=dict)
@@ -94,6 +97,7 @@ class Candidate:
     generation: Generation | None = None
     """What is built of it so far; None before the first resolution that holds."""
     _definitions: dict[str, Definition] = field(default_factory=dict)
+    _distrusted: dict[str, str] = field(default_factory=dict)
     _failed: dict[str, Instance] = field(default_factory=dict)
 
     @property
@@ -116,7 +120,9 @@ class Candidate:
         offered = self.discovery.offered
         self.known.update({module: offered[module] for module in enabled if module in self.discovery.broken})
         await self._define([module for module in enabled if module in self.packages])
-        await self._start(self._with_dependants({module for module in enabled if self._is_new(module)}))
+        self.composed = self.composed.without(self._distrusted)
+        new = {module for module in self.composed.enabled if self._is_new(module)}
+        await self._start(self._with_dependants(new))
         graph = self._resolve()
         # A module whose bindings lead to another instance is another start, and so on up to its dependants.
         while changed := self._changed(graph):
@@ -134,6 +140,13 @@ class Candidate:
         before = self.base.definitions.get(module) if self.base is not None else None
         if self.as_it_is and before is not None and module not in self.trying:
             self._definitions[module] = replace(before, config=entry.config, timeout=entry.timeout)
+            if self.distrusts:
+                await self._check_trust(package)
+            elif self.base is not None and module in self.base.distrusted:
+                self._distrusted[module] = self.base.distrusted[module]
+            return
+        if unsuitable(package.manifest):
+            self._know(module, None)  # With the reason, as it is offered.
             return
         try:
             fingerprint = await beside(_read_whole, package)
@@ -144,6 +157,22 @@ class Candidate:
             self._unusable(module, MeshError("host_error", f"its package cannot be read: {unreadable}"))
             return
         self._definitions[module] = Definition(str(package.root), fingerprint, entry.config, entry.timeout)
+        await self._check_trust(package)
+
+    async def _check_trust(self, package: Package) -> None:
+        """Leaves out a package that may not run. Where it ran, or is new, that costs the candidate."""
+        module, base = package.manifest.id, self.base
+        why = await beside(self._verdict, package)
+        if not why:
+            return
+        node = base.graph.nodes.get(module) if base is not None else None
+        if base is not None and not self.as_it_is and (node is None or node.state != "disabled"):
+            raise Dropped([Fault(module, MeshError("module_revoked", f"{module} may not run: {why}"))])
+        self._distrusted[module] = why
+
+    def _verdict(self, package: Package) -> str:
+        ledger = self.discovery.ledger
+        return ledger.verdict(package) if ledger is not None else ""
 
     def _is_new(self, module: str) -> bool:
         """Whether the module must be started to be known; what is known of the others is taken over."""
@@ -199,6 +228,7 @@ class Candidate:
             declaration = instance.declaration
             assert declaration is not None
             workshop.journal.keep_declaration(self._key(module), declaration)
+            await self._check_unchanged(instance.package)
         except MeshError as error:
             self._fail(instance, error)
             return
@@ -210,6 +240,15 @@ class Candidate:
             return
         workshop.shapes.learn(declaration)
         self._know(module, declaration)
+
+    async def _check_unchanged(self, package: Package) -> None:
+        """Raises where what was started may be other bytes than those that are trusted."""
+        ledger = self.discovery.ledger
+        if ledger is None or not ledger.is_by_bytes(package.root):
+            return
+        why = await beside(self._verdict, Package(package.root, package.manifest))
+        if why:
+            raise MeshError("host_error", f"its package was changed while it was started: {why}")
 
     def _initialization(self, instance: Instance) -> InitializeRequest:
         config = self.entry(instance.module).config
@@ -323,6 +362,7 @@ class Candidate:
             discovery=self.discovery,
             definitions=self._definitions,
             failed=self._failed,
+            distrusted=self._distrusted,
         )
         for instance in generation.instances.values():
             if instance in self.started:

@@ -65,6 +65,8 @@ class Generation:
     """Of each module whose package could be read."""
     failed: Mapping[str, Instance]
     """The last instance of each module that failed before it could come into the graph's order."""
+    distrusted: Mapping[str, str]
+    """Why modules of the composition may not run, though it enables them."""
     state: State = "building"
     """See `GenerationRecord.state`."""
     diagnostics: list[str] = field(default_factory=list)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 
 from contract.errors import MeshError
 from router.admission.execution import Executions
+from router.composition.graph import DISABLED, Node
 from router.events import Events
 from router.generations.generation import Generation
 from router.instances.instance import Instance
@@ -27,7 +28,7 @@ def revoke(
         if not own or (node is not None and node.state == "ready"):
             continue
         if node is None or node.state == "disabled":
-            why = "was removed from the composition" if node is None else "was disabled"
+            why = _why(node)
             _revoke(
                 module,
                 MeshError("module_revoked", f"{module} {why}", outcome="not_dispatched"),
@@ -40,6 +41,12 @@ def revoke(
             for instance in own:
                 instance.withdrawn = error
             events.emit("module", module, "inactive", node.reason, node.reason_code)
+
+
+def _why(node: Node | None) -> str:
+    if node is None:
+        return "was removed from the composition"
+    return "was disabled" if node.reason == DISABLED else node.reason
 
 
 def _revoke(module: str, error: MeshError, own: Iterable[Instance], executions: Executions) -> None:

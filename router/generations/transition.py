@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,7 +23,9 @@ from router.generations.difference import Difference, difference
 from router.generations.generation import Generation
 from router.generations.journal import Journal
 from router.generations.revocation import revoke
+from router.home import Home
 from router.packages.discovery import Discovery
+from router.packages.ledger import Ledger
 from router.packages.reader import beside
 from router.reading import Composition
 
@@ -67,6 +69,8 @@ class Request:
     dry_run: bool = False
     as_it_is: bool = False
     """It concerns what runs: of packages only those that are started are looked at again."""
+    distrusts: bool = False
+    """It takes trust back, or packages away: who may not run any more is revoked."""
     recovers: bool = False
     """It is made for what crashed alone, and is no use where all of that fails again."""
 
@@ -197,6 +201,8 @@ class Transitions:
     ) -> Candidate:
         if request.as_it_is and base is not None:
             composed, discovery = composition.composed(), base.discovery.again(trying)
+            if request.distrusts:
+                discovery = discovery.with_ledger_as_it_is()
         else:
             composed, discovery = await beside(self.read, composition)
         self.candidate = Candidate(
@@ -208,6 +214,7 @@ class Transitions:
             base=base,
             anew=request.anew(base) if base is not None else (),
             as_it_is=request.as_it_is,
+            distrusts=request.distrusts,
             trying=trying,
         )
         return self.candidate
@@ -259,6 +266,10 @@ def _of_document(problem: Problem) -> Reason:
 
 # --- what an operator may ask for ---
 
+GIVES = ("install", "update", "trust")
+TAKES_AWAY = ("remove", "untrust")
+"""What may have become of packages."""
+
 
 def applying(composition: Composition, *, dry_run: bool) -> Request:
     """Makes a composition the one that runs."""
@@ -296,6 +307,17 @@ def switching(module: str, *, enabled: bool) -> Request:
     # A disable commits whatever became of the packages of others.
     cause = f"{'enable' if enabled else 'disable'} {module}"
     return Request(cause=cause, composition=switched, as_it_is=not enabled)
+
+
+def rereading(cause: str, modules: Iterable[str], home: Home) -> Request:
+    """Takes in what became of the packages of a home. What takes trust or packages away always commits."""
+    takes_away = cause in TAKES_AWAY
+    return Request(
+        cause=" ".join((cause, *modules)),
+        composition=lambda base: base.composition.with_installed(Ledger.read(home)),
+        as_it_is=takes_away,
+        distrusts=takes_away,
+    )
 
 
 def going_back(journal: Journal) -> Request:

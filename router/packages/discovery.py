@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from router.composition.dependency import Dependency, Relations
 from router.composition.document import Reference
 from router.composition.rejected import Problem, Rejected
 from router.composition.resolve import Known
 from router.packages.ledger import Ledger
-from router.packages.manifest import MANIFEST, BadPackage, read_manifest
+from router.packages.manifest import MANIFEST, BadPackage, Manifest, read_manifest
 from router.packages.package import NO_MODULE, Package
+from router.packages.platform import unsuitable
+from router.packages.relation import relations, unmet
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class Discovery:
     """The broken ones, each with the module that it would be."""
     declarative: Mapping[str, Package] = field(default_factory=dict)
     """The usable packages without a runtime, by id: they offer no module."""
+    ledger: Ledger | None = None
+    """What is installed and trusted; None where nothing asks."""
 
     @property
     def broken(self) -> Mapping[str, BadPackage]:
@@ -52,7 +57,12 @@ class Discovery:
                 if manifest.id == module:
                     kept = packages if manifest.runtime is not None else declarative
                     kept[module] = Package(root, manifest)
-        return Discovery(packages, tuple(problems), declarative)
+        return Discovery(packages, tuple(problems), declarative, self.ledger)
+
+    def with_ledger_as_it_is(self) -> Discovery:
+        """The same with what is installed and trusted now."""
+        assert self.ledger is not None, "packages of a home come with its ledger"
+        return replace(self, ledger=Ledger.read(self.ledger.home))
 
     @property
     def offered(self) -> dict[str, Known]:
@@ -62,13 +72,38 @@ class Discovery:
             for module, bad in self.broken.items()
         }
         for module, package in self.packages.items():
-            offered[module] = Known(module, package.manifest.version, None)
+            offered[module] = Known(
+                module,
+                package.manifest.version,
+                None,
+                unavailable=unsuitable(package.manifest),
+                relations=self._relations(package.manifest),
+            )
         return offered
+
+    def _relations(self, manifest: Manifest) -> Relations:
+        """What a package says about others, given their versions."""
+        dependencies: list[Dependency] = []
+        for relation in relations(manifest):
+            there = self.packages.get(relation.module) or self.declarative.get(relation.module)
+            mismatch = unmet(relation, {relation.module: there.manifest.version}) if there else ""
+            # One that offers no module is there as soon as it is found: there is nothing to start after.
+            if mismatch or relation.module not in self.declarative:
+                dependencies.append(Dependency(relation.module, relation.optional, mismatch))
+        return Relations(tuple(dependencies), manifest.breaks, manifest.conflicts)
 
 
 def first_party_directory() -> Path:
     """The `providers` of this installation; it need not exist. `discover` looks two levels into it."""
     return Path(__file__).resolve().parents[2] / "providers"
+
+
+def offers_module(root: Path) -> bool:
+    """Whether the package at `root` is a usable one with a runtime, or a broken one, which is told later."""
+    try:
+        return read_manifest(root).runtime is not None
+    except BadPackage:
+        return True
 
 
 def installed(ledger: Ledger) -> tuple[Path, ...]:

@@ -60,6 +60,8 @@ class Changed:
     """Whether it may run."""
     before: Installed | None = None
     """It as it was; None where it was not there."""
+    was_trusted: bool = False
+    """Whether it might run before."""
     notes: tuple[str, ...] = ()
     """What else is worth knowing."""
 
@@ -138,7 +140,8 @@ def update(home: Home, module: str, source: Source, *, trust: bool, told: Told, 
                     "Update these first, or remove or disable them.",
                 )
             row = _published(home, package, source, enabled=before.enabled)
-        trusted = trust or ledger.trusts(module, before.fingerprint, before.source)
+        was_trusted = ledger.trusts(module, before.fingerprint, before.source)
+        trusted = trust or was_trusted
         kept = _without(ledger.trusted, before)
         after = replace(
             ledger,
@@ -147,7 +150,7 @@ def update(home: Home, module: str, source: Source, *, trust: bool, told: Told, 
         )
         after.write()
         notes = enemies(manifest, after, catalog(after))
-    return Changed(row, trusted, before, tuple(notes))
+    return Changed(row, trusted, before, was_trusted, tuple(notes))
 
 
 def remove(home: Home, module: str, *, waiting: Waiting) -> Changed:
@@ -157,7 +160,20 @@ def remove(home: Home, module: str, *, waiting: Waiting) -> Changed:
         notes = tuple(f"{manifest.id} needs it" for manifest, _ in consumers(module, ledger))
         rows = tuple(each for each in ledger.rows if each.id != module)
         replace(ledger, rows=rows, trusted=_without(ledger.trusted, row)).write()
-    return Changed(row, False, row, notes)
+    return Changed(row, False, row, notes=notes)
+
+
+def take_back(home: Home, changed: Changed, *, waiting: Waiting) -> None:
+    """Undoes an install or an update that a mesh which runs has refused, unless it was changed since."""
+    row, before = changed.row, changed.before
+    with _changing(home, waiting) as ledger:
+        if ledger.installed.get(row.id) != row:
+            return
+        kept = _without(ledger.trusted, row)
+        others = tuple(each for each in ledger.rows if each.id != row.id)
+        rows = (*others, before) if before is not None else others
+        trusted = _granted(kept, before) if before is not None and changed.was_trusted else kept
+        replace(ledger, rows=rows, trusted=trusted).write()
 
 
 def tidy(home: Home) -> None:

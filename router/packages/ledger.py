@@ -173,11 +173,18 @@ class Ledger:
         try:
             if root.is_relative_to(self.home.packages.resolve()):
                 return self._verdict_of_snapshot(package)
-            if is_own(root) or any(root.is_relative_to(each.directory) for each in self.development):
+            if not self.is_by_bytes(root):
                 return ""
             return self._verdict_in_place(package)
         except BadPackage as bad:
             return bad.message
+
+    def is_by_bytes(self, root: Path) -> bool:
+        """Whether a package runs only with the bytes that were trusted."""
+        return not is_own(root) and not self._is_developed(root)
+
+    def _is_developed(self, root: Path) -> bool:
+        return any(root.is_relative_to(each.directory) for each in self.development)
 
     def _verdict_of_snapshot(self, package: Package) -> str:
         module = package.manifest.id

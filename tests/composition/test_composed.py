@@ -215,4 +215,4 @@ def test_a_switch_comes_last_and_marks_what_is_revoked() -> None:
     base = composed({"modules": {"a": True, "b": False}})
     switched = base.switched({"a": False, "b": True, "gone": True})
     assert switched.enabled == ["b"]
-    assert switched.revoked == {"a"}
+    assert switched.revoked == {"a": "is disabled"}

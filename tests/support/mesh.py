@@ -21,6 +21,7 @@ from router.cli.exits import NoMesh
 from router.cli.session import Session
 from router.cli.status import status_json
 from router.home import Home, Running
+from router.packages.ledger import authorize
 from tests.support.caller import Caller
 from tests.support.composition import RECORD, Entry, write
 from tests.support.process import PATIENCE, Process, is_alive
@@ -83,8 +84,10 @@ class Mesh:
         self.compose(*entries, services=services)
 
     def compose(self, *entries: Entry, services: Iterable[Mapping[str, object]] = ()) -> None:
-        """Writes another composition."""
+        """Writes another composition. Its packages may run, whatever becomes of them."""
         self.composition = write(self.directory, *entries, services=services)
+        if (self.directory / "packages").is_dir():
+            authorize(Home.at(self.home), self.directory)
 
     # --- commands ---
 

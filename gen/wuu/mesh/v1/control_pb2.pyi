@@ -238,6 +238,20 @@ class SetEnabledRequest(_message.Message):
     enabled: bool
     def __init__(self, module: _Optional[str] = ..., enabled: _Optional[bool] = ...) -> None: ...
 
+class RereadPackagesRequest(_message.Message):
+    __slots__ = ("cause", "modules")
+    CAUSE_FIELD_NUMBER: _ClassVar[int]
+    MODULES_FIELD_NUMBER: _ClassVar[int]
+    cause: str
+    modules: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, cause: _Optional[str] = ..., modules: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class RereadPackagesResponse(_message.Message):
+    __slots__ = ("transition",)
+    TRANSITION_FIELD_NUMBER: _ClassVar[int]
+    transition: Transition
+    def __init__(self, transition: _Optional[_Union[Transition, _Mapping]] = ...) -> None: ...
+
 class SetEnabledResponse(_message.Message):
     __slots__ = ("transition",)
     TRANSITION_FIELD_NUMBER: _ClassVar[int]

@@ -83,6 +83,11 @@ class ControlStub:
                 request_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.SetEnabledRequest.SerializeToString,
                 response_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.SetEnabledResponse.FromString,
                 _registered_method=True)
+        self.RereadPackages = channel.unary_unary(
+                '/wuu.mesh.v1.Control/RereadPackages',
+                request_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.RereadPackagesRequest.SerializeToString,
+                response_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.RereadPackagesResponse.FromString,
+                _registered_method=True)
         self.Rollback = channel.unary_unary(
                 '/wuu.mesh.v1.Control/Rollback',
                 request_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.RollbackRequest.SerializeToString,
@@ -199,6 +204,17 @@ class ControlServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RereadPackages(self, request, context):
+        """Takes in what became of the packages of the home: what was installed, updated
+        or trusted is read anew, and what was removed or is not trusted any more is
+        revoked, which always commits.
+
+        `invalid_request`: the cause is none of those.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Rollback(self, request, context):
         """Applies the last composition that was committed before and is another than the
         present one, as a new generation: twice in a row comes back. As Apply otherwise;
@@ -282,6 +298,11 @@ def add_ControlServicer_to_server(servicer, server):
                     servicer.SetEnabled,
                     request_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.SetEnabledRequest.FromString,
                     response_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.SetEnabledResponse.SerializeToString,
+            ),
+            'RereadPackages': grpc.unary_unary_rpc_method_handler(
+                    servicer.RereadPackages,
+                    request_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.RereadPackagesRequest.FromString,
+                    response_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.RereadPackagesResponse.SerializeToString,
             ),
             'Rollback': grpc.unary_unary_rpc_method_handler(
                     servicer.Rollback,
@@ -534,6 +555,33 @@ class Control:
             '/wuu.mesh.v1.Control/SetEnabled',
             wuu_dot_mesh_dot_v1_dot_control__pb2.SetEnabledRequest.SerializeToString,
             wuu_dot_mesh_dot_v1_dot_control__pb2.SetEnabledResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RereadPackages(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/wuu.mesh.v1.Control/RereadPackages',
+            wuu_dot_mesh_dot_v1_dot_control__pb2.RereadPackagesRequest.SerializeToString,
+            wuu_dot_mesh_dot_v1_dot_control__pb2.RereadPackagesResponse.FromString,
             options,
             channel_credentials,
             insecure,
