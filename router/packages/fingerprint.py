@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 
 from router.packages.manifest import BadPackage
@@ -29,12 +30,17 @@ class Counted:
     """Bytes, as they were when it was found."""
 
 
-def counted(root: Path, *, module: str = "") -> tuple[Counted, ...]:
+def counted(root: Path, *, module: str = "", most: int | None = None) -> tuple[Counted, ...]:
     """The files of the package at `root` that count, in the canonical order: by the bytes of their names.
 
-    Raises `BadPackage` for what is no plain file.
+    Raises `BadPackage` for what is no plain file, and where there are more than `most`.
     """
-    return tuple(sorted(_found(root, root, module), key=lambda each: each.name))
+    files: list[Counted] = []
+    for file in _found(root, module):
+        files.append(file)
+        if most is not None and len(files) > most:
+            raise BadPackage(root, f"the package has more than {most} files; take out what it does not need")
+    return tuple(sorted(files, key=lambda each: each.name))
 
 
 def strays(root: Path) -> Iterator[Path]:
@@ -58,31 +64,39 @@ def fingerprint(root: Path, *, module: str = "") -> str:
     return whole.hexdigest()
 
 
-def _found(root: Path, directory: Path, module: str) -> Iterator[Counted]:
-    try:
-        entries = list(os.scandir(directory))
-    except OSError as unreadable:
-        raise _bad(root, directory, f"cannot be read: {unreadable.strerror}", module) from None
-    for entry in entries:
-        path = directory / entry.name
-        if entry.name in UNCOUNTED:
-            continue
-        if entry.is_symlink():
-            raise _bad(root, path, "is a symbolic link; a package has plain files only", module)
-        if entry.is_dir():
-            yield from _found(root, path, module)
-        elif entry.is_file():
-            found = entry.stat(follow_symlinks=False)
-            name = os.fsencode(path.relative_to(root))
-            yield Counted(path, name, bool(found.st_mode & stat.S_IXUSR), found.st_size)
-        else:
-            raise _bad(root, path, "is not a plain file; take it out of the package", module)
+def _found(root: Path, module: str) -> Iterator[Counted]:
+    left = [root]
+    while left:
+        directory = left.pop()
+        try:
+            entries = list(os.scandir(directory))
+        except OSError as unreadable:
+            raise _bad(root, directory, f"cannot be read: {unreadable.strerror}", module) from None
+        for entry in entries:
+            path = directory / entry.name
+            if entry.name in UNCOUNTED:
+                continue
+            if entry.is_symlink():
+                raise _bad(root, path, "is a symbolic link; a package has plain files only", module)
+            if entry.is_dir():
+                left.append(path)
+            elif entry.is_file():
+                found = entry.stat(follow_symlinks=False)
+                name = os.fsencode(path.relative_to(root))
+                yield Counted(path, name, bool(found.st_mode & stat.S_IXUSR), found.st_size)
+            else:
+                raise _bad(root, path, "is not a plain file; take it out of the package", module)
+
+
+def opened(path: Path) -> BufferedReader:
+    """A plain file of a package, for reading. What became of it since is not followed, nor waited for."""
+    return open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
 
 
 def _digest(root: Path, file: Counted, module: str) -> bytes:
     try:
-        with file.path.open("rb") as opened:
-            return hashlib.file_digest(opened, "sha256").digest()
+        with opened(file.path) as read:
+            return hashlib.file_digest(read, "sha256").digest()
     except OSError as unreadable:
         raise _bad(root, file.path, f"cannot be read: {unreadable.strerror}", module) from None
 

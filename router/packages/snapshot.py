@@ -17,7 +17,7 @@ from pathlib import Path
 
 from router.home import Home
 from router.packages.entry import ENTRY_LIMIT, SIZE_LIMIT, problem_of_names
-from router.packages.fingerprint import counted, fingerprint, strays
+from router.packages.fingerprint import Counted, counted, fingerprint, opened, strays
 from router.packages.ledger import Ledger, locked_if_free, root_of, sync
 from router.packages.manifest import BadPackage
 
@@ -58,13 +58,19 @@ class Staging:
         path.chmod(0o555 if executable else 0o444)
 
 
+def bounded(source: Path) -> tuple[Counted, ...]:
+    """The files of a directory that count, which are within the bounds of a package. Raises `BadPackage`."""
+    files = counted(source, most=ENTRY_LIMIT)
+    if broken := problem_of_names((os.fsdecode(file.name), False) for file in files):
+        raise BadPackage(source, ": ".join(broken))
+    if sum(file.size for file in files) > SIZE_LIMIT:
+        raise BadPackage(source, too_large())
+    return files
+
+
 def copy(source: Path, staging: Staging) -> None:
     """The files of the package in a directory that count, into a staging. Raises `BadPackage`."""
-    files = counted(source)
-    if len(files) > ENTRY_LIMIT:
-        raise BadPackage(source, too_many())
-    if broken := problem_of_names((os.fsdecode(file.name), False) for file in files):
-        raise BadPackage(source, f"{': '.join(broken)}")
+    files = bounded(source)
     staging.expected = sum(file.size for file in files)
     for file in files:
         staging.add(os.fsdecode(file.name), _chunks(source, file.path), executable=file.executable)
@@ -82,9 +88,7 @@ def too_many() -> str:
 
 def _chunks(source: Path, path: Path) -> Iterator[bytes]:
     try:
-        # It was a plain file; what became of it since is not followed, and a pipe not waited for.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with open(descriptor, "rb", buffering=0) as file:
+        with opened(path) as file:
             while chunk := file.read(CHUNK):
                 yield chunk
     except OSError as unreadable:
@@ -126,7 +130,8 @@ def publish(home: Home, staging: Path, module: str) -> Path:
 def fingerprint_of_snapshot(root: Path) -> str:
     """The fingerprint of what lies there; empty where it is no snapshot any more."""
     try:
-        return "" if next(strays(root), None) is not None else fingerprint(root)
+        digest = fingerprint(root)
+        return "" if next(strays(root), None) is not None else digest
     except BadPackage:
         return ""
 

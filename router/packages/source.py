@@ -52,6 +52,9 @@ class Source:
 
         Raises `BadPackage`, and `invalid_request` for a directory that changes while it is copied.
         """
+        if self.kind == "directory":
+            # Before anything of it is read: it may be the whole of a disk.
+            snapshot.bounded(self.path)
         before = fingerprint(self.path) if self.kind == "directory" else ""
         with snapshot.staged(beside) as root:
             staging = Staging(root, self.path, told)

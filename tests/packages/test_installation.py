@@ -81,6 +81,8 @@ def whole(home: Home) -> bool:
     """Whether everything that is there is recorded, complete and what it was."""
     ledger = Ledger.read(home)
     rows = {row.root: row.fingerprint for row in ledger.rows}
+    if not home.packages.exists():
+        return not rows
     assert [path.name for path in home.packages.iterdir() if path.name.startswith(".")] == []
     return snapshots(home) == rows.keys() and all(
         fingerprint_of_snapshot(root) == fingerprint for root, fingerprint in rows.items()
@@ -283,12 +285,38 @@ def test_a_directory_has_the_bounds_of_a_package(
         put(home, root)
     (root / "A").unlink()
     monkeypatch.setattr(snapshot, "SIZE_LIMIT", 1000)
-    with pytest.raises(BadPackage, match="a: the package has more than"):
+    with pytest.raises(BadPackage, match="the package has more than 0 MiB"):
         put(home, root)
     monkeypatch.setattr(snapshot, "ENTRY_LIMIT", 1)
-    with pytest.raises(BadPackage, match="entries"):
+    with pytest.raises(BadPackage, match="the package has more than 1 files"):
         put(home, root)
     assert whole(home)
+
+
+def test_a_file_that_grows_while_it_is_copied_ends_at_the_bound(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write(tmp_path / "notes")
+    (root / "z").write_bytes(b"x" * 1000)
+    monkeypatch.setattr(snapshot, "SIZE_LIMIT", 10_000)
+
+    def told(done: int, expected: int) -> None:
+        (root / "z").write_bytes(b"x" * 20_000)
+
+    with pytest.raises(BadPackage, match="z: the package has more than"):
+        install(home, Source.at(root), told=told, waiting=lambda: None)
+    assert whole(home)
+
+
+def test_a_tree_of_any_depth_is_told_and_not_followed_without_end(home: Home, tmp_path: Path) -> None:
+    root = write(tmp_path / "notes")
+    deep = root
+    for _ in range(300):
+        deep /= "d"
+    deep.mkdir(parents=True)
+    (deep / "x").write_text("")
+    with pytest.raises(BadPackage, match="is longer than 1024 bytes, 64 parts"):
+        put(home, root)
 
 
 def test_an_interrupted_install_leaves_nothing(home: Home, tmp_path: Path) -> None:
@@ -320,7 +348,7 @@ def test_an_install_that_is_killed_leaves_nothing_half_installed(
             process.stdin.flush()
         process.kill()
     tidy(home)
-    assert whole(home) if home.packages.exists() else not home.ledger.exists()
+    assert whole(home)
     if not Ledger.read(home).rows:
         put(home, root)
     assert whole(home)
@@ -351,7 +379,7 @@ def test_an_install_that_is_killed_at_any_call_of_the_system_leaves_nothing_half
     )
     assert ended.returncode in (0, -9), ended.stderr
     tidy(home)
-    assert whole(home) if home.packages.exists() else not home.ledger.exists()
+    assert whole(home)
     rows = Ledger.read(home).rows
     assert ended.returncode == -9 or rows
     if not rows:
