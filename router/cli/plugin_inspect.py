@@ -7,8 +7,7 @@ from pathlib import Path
 import msgspec
 
 from router.cli.answer import emit
-from router.cli.plugin_telling import about_packages, progress
-from router.cli.terminal import console, printable
+from router.cli.plugin_telling import about_packages, progress, tell
 from router.home import Home
 from router.packages.installation import INTEGRITY, Inspection, inspect
 from router.packages.relation import Relation
@@ -45,13 +44,13 @@ def _json(inspection: Inspection) -> dict[str, object]:
 
 
 def _print(inspection: Inspection) -> None:
-    manifest, out = inspection.manifest, console()
+    manifest = inspection.manifest
 
     def line(word: str, *values: str) -> None:
         if text := ", ".join(filter(None, values)):
-            out.print(printable(f"{word}: {text}"), soft_wrap=True)
+            tell(f"{word}: {text}")
 
-    out.print(printable(f"{manifest.id} {manifest.version}: {manifest.name}"), soft_wrap=True)
+    tell(f"{manifest.id} {manifest.version}: {manifest.name}")
     line("description", manifest.description)
     line("source", str(inspection.source))
     line("integrity", INTEGRITY + inspection.fingerprint)

@@ -12,8 +12,8 @@ from contract.errors import MeshError
 from router.cli.answer import emit
 from router.cli.exits import EXIT_USAGE, fail, say
 from router.cli.plugin_notice import published, refused, tell_taken_in
-from router.cli.plugin_telling import about_packages, progress, waiting
-from router.cli.terminal import console
+from router.cli.plugin_telling import about_packages, progress, tell, waiting
+from router.cli.terminal import printable
 from router.cli.transition import conclude
 from router.home import Home
 from router.packages import installation
@@ -97,7 +97,7 @@ def _answer(changed: Changed, words: str, *, json: bool) -> None:
             }
         )
         return
-    console().print(words, soft_wrap=True)
+    tell(words)
     for note in changed.notes:
         say(f"note: {note}")
 
@@ -113,6 +113,6 @@ def _decided(home: Home, module: str, source: Source) -> bool:
         return False
     question = f"{module} was installed from {row.source}. Trust {source} for it"
     try:
-        return typer.confirm(question, err=True)
+        return typer.confirm(printable(question), err=True)
     except typer.Abort:
         raise KeyboardInterrupt from None

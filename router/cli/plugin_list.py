@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from router.cli.answer import emit
-from router.cli.plugin_telling import about_packages
-from router.cli.terminal import console, print_table, table
+from router.cli.plugin_telling import about_packages, tell
+from router.cli.terminal import console, print_table, printable, table
 from router.home import Home
 from router.packages.catalog import trusted_in_place
 from router.packages.installation import tidy
@@ -31,22 +31,28 @@ def show(root: Path | None, *, json: bool) -> None:
         if json:
             emit({"installed": installed, "trusted": trusted, "development": development})
             return
-        out = console()
         rows = table("package", "version", "trust", "enabled", "source", "family")
         for each in (*installed, *trusted):
             trust = "trusted" if not each["problem"] else "changed" if each["trusted"] else "untrusted"
             enabled = IN_PLACE if "enabled" not in each else "enabled" if each["enabled"] else "disabled"
             family = each["family"].name if each["family"] else ""
-            rows.add_row(each["id"], each["version"] or "", trust, enabled, each["source"], family)
+            rows.add_row(
+                each["id"],
+                each["version"] or "",
+                trust,
+                enabled,
+                printable(each["source"]),
+                printable(family),
+            )
         if installed or trusted:
-            print_table(out, rows)
+            print_table(console(), rows)
         for each in (*installed, *trusted):
             if each["problem"]:
-                out.print(f"{each['id']}: {each['problem']}", soft_wrap=True)
+                tell(f"{each['id']}: {each['problem']}")
         for directory in development:
-            out.print(f"authorized for development: {directory}", soft_wrap=True)
+            tell(f"authorized for development: {directory}")
         if not (installed or trusted or development):
-            out.print("nothing is installed; `wuu-mesh plugin install DIR|ZIP` does that", soft_wrap=True)
+            tell("nothing is installed; `wuu-mesh plugin install DIR|ZIP` does that")
 
 
 def _installed(ledger: Ledger, row: Installed) -> dict[str, Any]:

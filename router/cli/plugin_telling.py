@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from router.cli.exits import EXIT_USAGE, explained, fail, say
-from router.cli.terminal import console
+from router.cli.given import repeated
+from router.cli.terminal import console, printable
 from router.home import Home
 from router.packages.manifest import BadPackage
 from router.packages.snapshot import Told
@@ -20,6 +21,11 @@ def about_packages() -> Iterator[None]:
             yield
         except BadPackage as bad:
             fail(EXIT_USAGE, str(bad))
+
+
+def tell(words: str) -> None:
+    """Says on standard output what became of a package, of whose words a terminal obeys none."""
+    console().print(repeated(printable(words)), soft_wrap=True)
 
 
 @contextmanager

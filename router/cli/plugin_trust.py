@@ -8,8 +8,7 @@ from pathlib import Path
 from router.cli.answer import emit
 from router.cli.exits import EXIT_USAGE, fail, say
 from router.cli.plugin_notice import published, refused, tell_taken_in
-from router.cli.plugin_telling import about_packages
-from router.cli.terminal import console
+from router.cli.plugin_telling import about_packages, tell
 from router.cli.transition import conclude
 from router.home import Home
 from router.packages.ledger import Ledger, authorize
@@ -36,7 +35,7 @@ def trust(root: Path | None, named: str, development: Path | None, *, json: bool
         if json:
             emit(given)
         else:
-            console().print(f"{given.id} from {given.source} is trusted", soft_wrap=True)
+            tell(f"{given.id} from {given.source} is trusted")
 
 
 def untrust(root: Path | None, named: str, *, json: bool) -> None:
@@ -51,7 +50,7 @@ def untrust(root: Path | None, named: str, *, json: bool) -> None:
         if json:
             emit({"untrusted": modules or [named]})
         else:
-            console().print(f"{' '.join(modules) or named} is no longer trusted", soft_wrap=True)
+            tell(f"{' '.join(modules) or named} is no longer trusted")
 
 
 def _authorize(home: Home, directory: Path, *, json: bool) -> None:
@@ -62,7 +61,7 @@ def _authorize(home: Home, directory: Path, *, json: bool) -> None:
     if json:
         emit({"directory": str(directory.resolve())})
     else:
-        console().print(f"every package below {directory.resolve()} is trusted", soft_wrap=True)
+        tell(f"every package below {directory.resolve()} is trusted")
 
 
 def _taken_in(home: Home, modules: list[str]) -> Transition | None:

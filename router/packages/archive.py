@@ -76,7 +76,8 @@ def _check_end(archive: Path, file: BinaryIO) -> None:
     if at < 0 or len(tail) - at < _END.size:
         raise BadPackage(archive, "is no ZIP file; name a directory or a ZIP file with a package")
     _, _, _, _, count, directory, _, _ = _END.unpack_from(tail, at)
-    if tail[max(0, at - _ZIP64_LOCATOR) : at].startswith(b"PK\6\7"):
+    file.seek(max(0, start + at - _ZIP64_LOCATOR))
+    if file.read(4) == b"PK\6\7":
         raise BadPackage(archive, f"is a ZIP64 file, which no package within the bounds needs; {_REMEDY}")
     if count > ENTRY_LIMIT or directory > DIRECTORY_LIMIT:
         raise BadPackage(archive, too_many())

@@ -126,6 +126,14 @@ def test_list_says_what_may_run_and_why_not(shell: Shell, notes: Path, tmp_path:
     assert rows[2][:4] == ["other", "0.1.0", "untrusted", "enabled"]
 
 
+def test_what_a_package_says_of_itself_is_nothing_that_a_terminal_obeys(shell: Shell, tmp_path: Path) -> None:
+    family = {"family": {"id": "x", "name": "\x1b]0;evil\x07"}}
+    shell.done("install", write(tmp_path / "notes", name="\x1b[2J", interface=family))
+    said = shell.done("list") + shell.done("inspect", tmp_path / "notes")
+    assert "\x1b" not in said
+    assert "\x07" not in said
+
+
 def test_inspect_shows_a_package_and_what_is_in_its_way(shell: Shell, tmp_path: Path) -> None:
     dependencies = [{"id": "text", "version": "^1.0.0"}, {"id": "draft", "optional": True}]
     root = write(
@@ -206,6 +214,7 @@ def test_the_home_that_was_given_is_in_the_commands_that_are_told(
     shell.done("install", notes, "--home", home)
     told = shell.failed(1, "install", notes, "--home", home)
     assert f"`wuu-mesh plugin update --home {home} example.notes" in told
+    assert f"`wuu-mesh plugin install --home {home}2 DIR|ZIP`" in shell.done("list", "--home", f"{home}2")
 
 
 def test_a_damaged_record_is_told_and_left(shell: Shell, notes: Path) -> None:
