@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,6 +26,9 @@ STAGING = ".staging-"
 
 CHUNK = 1 << 16
 """Bytes that are read at once."""
+
+SYNCING = 32
+"""Files that are brought to the disk at once."""
 
 Told = Callable[[int, int], None]
 """Hears of each step: the bytes that are done, and those that there will be."""
@@ -190,13 +193,20 @@ def _aside(home: Home, root: Path) -> Path:
 
 def _seal(root: Path) -> None:
     """Makes everything read-only, the root itself aside, and has it survive a loss of power."""
-    for directory, _, files in os.walk(root, topdown=False):
-        for name in files:
-            descriptor = os.open(Path(directory, name), os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+    tree = list(os.walk(root, topdown=False))
+    paths = [Path(directory, name) for directory, _, files in tree for name in files]
+    # A disk takes many at once in hardly more time than one, and a package has up to ten thousand.
+    with ThreadPoolExecutor(SYNCING) as threads:
+        list(threads.map(_sync_file, paths))
+    for directory, _, _ in tree:
         if Path(directory) != root:
-            os.chmod(directory, stat.S_IRUSR | stat.S_IXUSR | 0o055)
+            os.chmod(directory, 0o555)
         sync(Path(directory))
+
+
+def _sync_file(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
