@@ -8,6 +8,7 @@ before an update goes on with its own bytes.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -18,14 +19,16 @@ from pathlib import Path
 from router.home import Home
 from router.packages.entry import ENTRY_LIMIT, SIZE_LIMIT, problem_of_names
 from router.packages.fingerprint import Counted, counted, fingerprint, opened, strays
-from router.packages.ledger import Ledger, locked_if_free, root_of, sync
-from router.packages.manifest import BadPackage
+from router.packages.ledger import SHORT, Ledger, locked_if_free, root_of, sync
+from router.packages.manifest import MODULE_ID, BadPackage
 
 STAGING = ".staging-"
 """How the name of what is not finished begins. No id of a package does."""
 
 CHUNK = 1 << 16
 """Bytes that are read at once."""
+
+_NAME = re.compile(f"[0-9a-f]{{{SHORT}}}")
 
 SYNCING = 32
 """Files that are brought to the disk at once."""
@@ -162,29 +165,37 @@ def prune(home: Home, used: Collection[Path]) -> None:
 def remove_unnamed(home: Home, used: Collection[Path]) -> None:
     """What `prune` does, for who has the home's `locked`."""
     kept = {row.root for row in Ledger.read(home).rows} | {path.resolve() for path in used}
+    if not home.packages.is_dir():
+        return
     for package in home.packages.resolve().iterdir():
-        if package.name.startswith(STAGING) or not package.is_dir():
+        # What somebody else has put here, or linked to, is not ours to remove.
+        if not MODULE_ID.fullmatch(package.name) or not _is_directory(package):
             continue
-        for root in package.iterdir():
-            if root not in kept:
-                discard(_aside(home, root))
-        if not any(package.iterdir()):
+        unnamed = [root for root in package.iterdir() if _NAME.fullmatch(root.name) and root not in kept]
+        for root in filter(_is_directory, unnamed):
+            discard(_aside(home, root))
+        if unnamed and not any(package.iterdir()):
             package.rmdir()
 
 
 def discard(root: Path) -> None:
-    """Removes a directory, also one that is read-only."""
+    """Removes a directory, also one that is read-only; of a link, the link."""
+    if root.is_symlink() or root.is_file():
+        root.unlink()
+        return
     for directory, _, _ in os.walk(root):
         os.chmod(directory, 0o700)
-    if root.is_dir():
+    if root.exists():
         shutil.rmtree(root)
-    else:
-        root.unlink(missing_ok=True)
+
+
+def _is_directory(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def _aside(home: Home, root: Path) -> Path:
     """Takes a snapshot away in one step, so that nobody finds half of it."""
-    if root.is_dir():
+    if _is_directory(root):
         root.chmod(0o700)
     aside = Path(tempfile.mkdtemp(prefix=STAGING, dir=home.packages))
     root.rename(aside / "old")

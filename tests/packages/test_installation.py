@@ -445,6 +445,29 @@ def test_prune_keeps_what_the_ledger_names_and_what_is_used(home: Home, tmp_path
     assert Package(third, read_manifest(third)).fingerprint == Ledger.read(home).rows[0].fingerprint
 
 
+def test_what_others_have_put_among_the_snapshots_is_not_removed(home: Home, tmp_path: Path) -> None:
+    kept = put(home, write(tmp_path / "notes")).row.root
+    placed = write(home.packages / "placed", id="placed")
+    (placed / "src").mkdir()
+    outside = write(tmp_path / "outside" / "0123456789abcdef")
+    (home.packages / "linked").symlink_to(outside.parent)
+    (home.packages / ".staging-link").symlink_to(outside.parent)
+    (home.packages / "file").write_text("")
+    (kept.parent / "0123456789abcdef").symlink_to(outside)
+    put(home, write(tmp_path / "other", id="other"))
+    remove(home, "example.notes", waiting=lambda: None)
+    assert (placed / "src").is_dir()
+    assert (outside / "plugin.json").is_file()
+    assert sorted(path.name for path in home.packages.iterdir()) == [
+        "example.notes",
+        "file",
+        "linked",
+        "other",
+        "placed",
+    ]
+    assert not kept.exists()
+
+
 def test_a_mesh_that_runs_keeps_what_it_may_use_and_another_does_not(home: Home, tmp_path: Path) -> None:
     root = write(tmp_path / "notes")
     first = put(home, root).row.root
