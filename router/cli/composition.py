@@ -49,6 +49,8 @@ def composition_or_fail(named: Path | None, home: Home, how: str = "with -c FILE
         unshown = os.fsencode(source.path).decode("utf-8", "replace")
         fail(EXIT_USAGE, f"{unshown}: a composition has a path in UTF-8", "Move it to another path.")
     except OSError as unreadable:
+        if Path(unreadable.filename).is_relative_to(home.root):
+            refuse_file(unreadable)
         _refuse(named, unreadable, how)
     if found.untrusted:
         file = found.untrusted[-1].path

@@ -19,5 +19,7 @@ def environment(inherited: Mapping[str, str], named: tuple[str, ...]) -> dict[st
     env = {name: inherited[name] for name in (*ENVIRONMENT, *named) if name in inherited}
     # What a Python provider prints is in its log at once, and not lost with it.
     env["PYTHONUNBUFFERED"] = "1"
+    # What stands in a snapshot is what was installed, and nothing that a start leaves there.
+    env["PYTHONDONTWRITEBYTECODE"] = "1"
     env["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), env.get("PATH", os.defpath)])
     return env

@@ -108,7 +108,7 @@ class Ledger:
         """
         try:
             text = home.ledger.read_bytes()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return cls(home)
         try:
             version = msgspec.json.decode(text, type=_Version).schema_version

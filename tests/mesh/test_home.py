@@ -56,6 +56,7 @@ async def test_a_mesh_whose_home_was_removed_keeps_its_sockets_until_it_has_ende
     assert f"kill {router.pid}" in second.stderr
     router.signal(signal.SIGCONT)
     assert router.ends()
+    mesh.authorize()
     mesh.up()
     assert await mesh.call("probe.a@1", "echo", "anew") == "anew"
 
@@ -104,6 +105,7 @@ async def test_only_the_user_can_read_what_it_keeps(mesh: Mesh) -> None:
     shutil.rmtree(mesh.home)
     # Whoever made the home may have let everybody in.
     mesh.home.mkdir(mode=0o755)
+    mesh.authorize()
     mesh.up()
     for kept in ("logs/a", "logs/wuu.router", "state/a"):
         assert stat.S_IMODE((mesh.home / kept).stat().st_mode) == 0o700, kept

@@ -87,7 +87,11 @@ class Mesh:
         """Writes another composition. Its packages may run, whatever becomes of them."""
         self.composition = write(self.directory, *entries, services=services)
         if (self.directory / "packages").is_dir():
-            authorize(Home.at(self.home), self.directory)
+            self.authorize()
+
+    def authorize(self) -> None:
+        """Lets the packages run, whatever becomes of them."""
+        authorize(Home.at(self.home), self.directory)
 
     # --- commands ---
 
