@@ -12,6 +12,7 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Raw
 
+from contract.continuation import SERVICE_CONTINUATION
 from contract.contracts import own_contracts
 from contract.declaration import (
     LIFECYCLE_VERSION,
@@ -35,8 +36,11 @@ from wuu.mesh.v1.declaration_pb2 import (
 from wuu.mesh.v1.json_pb2 import Json
 from wuu.mesh.v1.lifecycle_pb2 import InitializeResponse
 
-HOST_SERVICES = ("host.service.call",)
-"""The methods that a plugin may ask of the host."""
+CALL = "host.service.call"
+"""Calls a service that the plugin requires."""
+
+CONTINUE = "host.service.continue"
+"""Continues a call that the plugin serves; offered beside the feature."""
 
 LEGACY_PROTOCOL = 1
 """The capability protocol of plugins that have tools only. It is meant where none is named."""
@@ -139,7 +143,7 @@ def initialized(result: bytes, host_features: Collection[str]) -> InitializeResp
         return InitializeResponse(lifecycle_version=lifecycle)
     said = _decode(result, _Initialized)
     _check_protocol(said)
-    _check_offered("required_host_services", said.required_host_services, HOST_SERVICES)
+    _check_offered("required_host_services", said.required_host_services, host_services(host_features))
     _check_offered("required_host_features", said.required_host_features, host_features)
     declaration = Declaration(
         provided_services=[_provided(service) for service in said.provided_services or ()],
@@ -168,6 +172,11 @@ def initialized(result: bytes, host_features: Collection[str]) -> InitializeResp
         declaration=declaration,
         required_host_features=said.required_host_features or (),
     )
+
+
+def host_services(host_features: Collection[str]) -> tuple[str, ...]:
+    """The methods that a plugin may ask of a host with these features."""
+    return (CALL, CONTINUE) if SERVICE_CONTINUATION in host_features else (CALL,)
 
 
 def hyphened(service: str) -> str:

@@ -135,6 +135,13 @@ class ServiceCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     params: Raw | UnsetType = UNSET
 
 
+class ServiceContinue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The params of `host.service.continue`. Nothing of the call that is continued can be said anew."""
+
+    execution_id: str
+    continuation_id: str
+
+
 def given(text: str) -> str | UnsetType:
     """A protobuf string, UNSET where it is empty."""
     return text or UNSET

@@ -10,8 +10,9 @@ import asyncio
 from msgspec import UNSET, Raw
 
 from bridge_jsonl.calls import HostCalls
+from bridge_jsonl.continuations import Continuations
 from bridge_jsonl.contributions import Contributions
-from bridge_jsonl.declaration import HOST_SERVICES, initialized
+from bridge_jsonl.declaration import host_services, initialized
 from bridge_jsonl.diagnostics import Diagnostics
 from bridge_jsonl.messages import ExecutionCancel, Initialize, ServiceChanged, given
 from bridge_jsonl.peer import Peer
@@ -53,9 +54,10 @@ class Plugin:
         Raises OSError when the log cannot be opened; the descriptors are then still the caller's.
         """
         self._diagnostics = Diagnostics(self._attach.log, self.mesh)
-        self._calls = HostCalls(self.mesh)
+        continuations = Continuations()
+        self._calls = HostCalls(self.mesh, continuations)
         self._peer = Peer(stdin, stdout, self._diagnostics, self._calls.serve)
-        self._services = Services(self._ask)
+        self._services = Services(self._ask, continuations)
         self._contributions = Contributions(self._ask, self._peer.fail, self._attach.timeout)
 
     async def gone(self) -> None:
@@ -96,12 +98,12 @@ class Plugin:
                 project_root=request.workspace or request.package_root,
                 wuu_home=request.home,
                 workspace_state_dir=given(request.state_dir),
-                supported_host_services=HOST_SERVICES,
+                supported_host_services=host_services(request.host_features),
                 supported_host_features=tuple(request.host_features),
             ),
         )
         response = initialized(bytes(result), request.host_features)
-        self._calls.require(response.declaration)
+        self._calls.require(response.declaration, host_services(request.host_features))
         self._services.provide(response.declaration)
         self._contributions.contribute(response.declaration)
         return response

@@ -11,6 +11,7 @@ from functools import partial
 from google.protobuf.descriptor import MethodDescriptor as ProtoMethod
 from msgspec import UNSET, Raw, UnsetType
 
+from bridge_jsonl.continuations import Continuations
 from bridge_jsonl.frames import spliced
 from bridge_jsonl.messages import Admission, ServiceInvoke, carried, given, parsed
 from contract.contracts import own_contracts
@@ -32,8 +33,9 @@ Ask = Callable[[str, object, str], Awaitable[Raw]]
 class Services:
     """The services that one plugin provides."""
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: Ask, continuations: Continuations) -> None:
         self._ask = ask
+        self._continuations = continuations
         self._dynamic: set[tuple[str, str]] = set()
         self._typed: dict[str, Handler] = {}
         self._invoke = Handler(Shape.SHAPE_UNARY, self._serve_dynamic)
@@ -62,11 +64,14 @@ class Services:
 
     async def _serve_dynamic(self, request: bytes, call: Call) -> bytes:
         params = carried(parsed(InvokeRequest, request).params.utf8, "params")
-        result = await self._serve(params, call.context)
+        with self._continuations.serving(call.context, None):
+            result = await self._serve(params, call.context)
         return InvokeResponse(result=Json(utf8=bytes(result))).SerializeToString()
 
     async def _serve_typed(self, method: ProtoMethod, request: bytes, call: Call) -> bytes:
-        result = await self._serve(spliced(request_to_json(method, request)), call.context)
+        params = spliced(request_to_json(method, request))
+        with self._continuations.serving(call.context, method):
+            result = await self._serve(params, call.context)
         try:
             return response_from_json(method, bytes(result))
         except MeshError as broken:

@@ -10,9 +10,11 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from contract.context import EXECUTION_KEY, METHOD_KEY, MODULE_KEY, SERVICE_KEY, TOKEN_KEY
+from contract.continuation import CONTINUE
 from contract.errors import MeshError, from_rpc_error
 from contract.handshake import Handshake
 from contract.transport import CHANNEL_OPTIONS, DYNAMIC, stream, unary
+from wuu.mesh.v1.continuation_pb2 import ContinueRequest, ContinueResponse
 from wuu.mesh.v1.diagnostics_pb2 import Failure, ReportRequest
 from wuu.mesh.v1.dynamic_pb2 import InvokeRequest, InvokeResponse
 
@@ -52,7 +54,7 @@ class Mesh:
         if params:
             request.params.utf8 = params
         response = await self.unary(DYNAMIC, request.SerializeToString(), service=service, method=method)
-        return _parsed(InvokeResponse.FromString, response, service).result.utf8
+        return parsed(InvokeResponse.FromString, response, service).result.utf8
 
     async def unary(
         self,
@@ -83,6 +85,25 @@ class Mesh:
         finally:
             await responses.aclose()
 
+    async def gather(self, path: str, requests: AsyncIterator[bytes], *, service: str) -> bytes:
+        """A call whose requests are a stream and whose response is one message, likewise."""
+        async with aclosing(self.stream(path, requests, service=service)) as stream:
+            responses = [response async for response in stream]
+        if len(responses) != 1:
+            raise MeshError(
+                "protocol_violation", f"{service} answered with {len(responses)} messages, not one"
+            )
+        return responses[0]
+
+    async def proceed(self, continuation: str) -> bytes:
+        """Continues the call of this execution; see `proto/wuu/mesh/v1/continuation.proto`.
+
+        Returns the serialized response of the provider that we are bound to.
+        """
+        request = ContinueRequest(id=continuation).SerializeToString()
+        response = await self.unary(CONTINUE, request, service="")
+        return parsed(ContinueResponse.FromString, response, "the router").response
+
     async def report(
         self, *, stray_lines: int = 0, last_stray_line: str = "", failure: Failure | None = None
     ) -> None:
@@ -98,11 +119,14 @@ class Mesh:
         await self._channel.close()
 
     def _metadata(self, service: str, method: str, module: str) -> list[tuple[str, str]]:
-        metadata = [(TOKEN_KEY, self._token), (SERVICE_KEY, service)]
-        for key, value in ((EXECUTION_KEY, self._execution), (METHOD_KEY, method), (MODULE_KEY, module)):
-            if value:
-                metadata.append((key, value))
-        return metadata
+        said = (
+            (TOKEN_KEY, self._token),
+            (SERVICE_KEY, service),
+            (EXECUTION_KEY, self._execution),
+            (METHOD_KEY, method),
+            (MODULE_KEY, module),
+        )
+        return [(key, value) for key, value in said if value]
 
 
 class _StubChannel:
@@ -117,7 +141,7 @@ class _StubChannel:
             response = await self._mesh.unary(
                 path, request_serializer(request), service=self._service, timeout=timeout
             )
-            return _parsed(response_deserializer, response, self._service)
+            return parsed(response_deserializer, response, self._service)
 
         return call
 
@@ -128,39 +152,38 @@ class _StubChannel:
                 self._mesh.stream(path, request_serializer(request), service=self._service)
             ) as responses:
                 async for response in responses:
-                    yield _parsed(response_deserializer, response, self._service)
+                    yield parsed(response_deserializer, response, self._service)
 
         return call
 
     def stream_unary(self, path: str, request_serializer: Any, response_deserializer: Any, **_: Any) -> Any:
-        stream = self.stream_stream(path, request_serializer, response_deserializer)
-
         async def call(requests: AsyncIterator[Any]) -> Any:
-            responses = [response async for response in stream(requests)]
-            if len(responses) != 1:
-                raise MeshError(
-                    "protocol_violation", f"{self._service} answered with {len(responses)} messages, not one"
-                )
-            return responses[0]
+            response = await self._mesh.gather(
+                path, _serialized(requests, request_serializer), service=self._service
+            )
+            return parsed(response_deserializer, response, self._service)
 
         return call
 
     def stream_stream(self, path: str, request_serializer: Any, response_deserializer: Any, **_: Any) -> Any:
-        async def serialized(requests: AsyncIterator[Any]) -> AsyncIterator[bytes]:
-            async for request in requests:
-                yield request_serializer(request)
-
         async def call(requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
-            async with aclosing(
-                self._mesh.stream(path, serialized(requests), service=self._service)
-            ) as responses:
+            sent = _serialized(requests, request_serializer)
+            async with aclosing(self._mesh.stream(path, sent, service=self._service)) as responses:
                 async for response in responses:
-                    yield _parsed(response_deserializer, response, self._service)
+                    yield parsed(response_deserializer, response, self._service)
 
         return call
 
 
-def _parsed(parse: Callable[[bytes], Parsed], response: bytes, service: str) -> Parsed:
+async def _serialized(
+    requests: AsyncIterator[Any], serialize: Callable[[Any], bytes]
+) -> AsyncIterator[bytes]:
+    async for request in requests:
+        yield serialize(request)
+
+
+def parsed(parse: Callable[[bytes], Parsed], response: bytes, service: str) -> Parsed:
+    """What a service answered. Raises `protocol_violation` where it is no message of its contract."""
     try:
         return parse(response)
     except DecodeError:

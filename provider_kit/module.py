@@ -37,6 +37,8 @@ class Module:
     requires: ClassVar[Sequence[ServiceRequirement]] = ()
     tools: ClassVar[Sequence[Tool]] = ()
     """What it contributes; then it has the method `async def execute_tool(self, request, call)`."""
+    host_features: ClassVar[Sequence[str]] = ()
+    """Features of the host without which it cannot work, such as `SERVICE_CONTINUATION`."""
 
     _contributions: Provided | None = None
 
@@ -75,6 +77,7 @@ class Module:
                 required_services=self.requires,
                 tools=self.tools,
             ),
+            required_host_features=self.host_features,
         )
 
     async def prepared(self, request: PrepareRequest) -> None:

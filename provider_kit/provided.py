@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
+from google.protobuf.descriptor import MethodDescriptor as ProtoMethod
 from google.protobuf.descriptor import ServiceDescriptor as ProtoService
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
@@ -64,11 +65,13 @@ class Provided:
             service, implemented=implemented, features=features, name=name, version=version
         )
         self.handlers = {
-            f"/{service.full_name}/{method.name}": _handler(method, getattr(servicer, _snake(method.name)))
+            f"/{service.full_name}/{method.name}": typed_handler(
+                method, getattr(servicer, _snake(method.name))
+            )
             for method in service.methods
             if method.name in implemented
         }
-        self._label = _label(self.descriptor)
+        self._label = label(self.descriptor)
 
     def handler(self, path: str, context: CallContext) -> Handler | None:
         """See `Service`. Several services may have the same carrier, such as `engine.<id>@1`."""
@@ -84,23 +87,18 @@ class Dynamic:
         methods: Mapping[str, Callable[[bytes, Call], Awaitable[bytes]]],
         *,
         version: str = "1.0.0",
+        preparation: Collection[str] = (),
+        cleanup: Collection[str] = (),
     ) -> None:
-        """`Dynamic("example.text.analysis", {"analyze": self.analyze})`. Absent params are empty bytes."""
-        self.descriptor = ServiceDescriptor(name=name, version=version)
-        self._label = _label(self.descriptor)
-        self._handlers: dict[str, Handler] = {}
-        major = major_of(version)
-        for method, serve in methods.items():
-            stem = f"{name}.{method.lower().replace('_', '-')}"
-            self.descriptor.methods.append(
-                MethodDescriptor(
-                    name=method,
-                    input_schema=f"{stem}.input.v{major}",
-                    output_schema=f"{stem}.output.v{major}",
-                    shape=Shape.SHAPE_UNARY,
-                )
-            )
-            self._handlers[method] = Handler(Shape.SHAPE_UNARY, _dynamic(serve))
+        """`Dynamic("example.text.analysis", {"analyze": self.analyze})`. Absent params are empty bytes.
+
+        The rest is as for `describe_dynamic`.
+        """
+        self.descriptor = describe_dynamic(
+            name, list(methods), version=version, preparation=preparation, cleanup=cleanup
+        )
+        self._label = label(self.descriptor)
+        self._handlers = {method: dynamic_handler(serve) for method, serve in methods.items()}
 
     def handler(self, path: str, context: CallContext) -> Handler | None:
         """See `Service`."""
@@ -109,11 +107,47 @@ class Dynamic:
         )
 
 
-def _label(descriptor: ServiceDescriptor) -> str:
+def label(descriptor: ServiceDescriptor) -> str:
+    """`name@major` of a service."""
     return f"{descriptor.name}@{major_of(descriptor.version)}"
 
 
-def _dynamic(serve: Callable[[bytes, Call], Awaitable[bytes]]) -> Callable[[bytes, Call], Awaitable[bytes]]:
+def describe_dynamic(
+    name: str,
+    methods: Sequence[str],
+    *,
+    version: str = "1.0.0",
+    preparation: Collection[str] = (),
+    cleanup: Collection[str] = (),
+) -> ServiceDescriptor:
+    """The descriptor of a service without a proto, with the schema identifiers that its names give.
+
+    `preparation` and `cleanup` are the methods that may be called in those phases; see `MethodOptions`.
+    ValueError where one of them is no method.
+    """
+    for marked in (*preparation, *cleanup):
+        if marked not in methods:
+            raise ValueError(f"{name} has no method {marked}, but {', '.join(methods)}")
+    descriptor = ServiceDescriptor(name=name, version=version)
+    major = major_of(version)
+    for method in methods:
+        stem = f"{name}.{method.lower().replace('_', '-')}"
+        descriptor.methods.append(
+            MethodDescriptor(
+                name=method,
+                input_schema=f"{stem}.input.v{major}",
+                output_schema=f"{stem}.output.v{major}",
+                preparation=method in preparation,
+                cleanup=method in cleanup,
+                shape=Shape.SHAPE_UNARY,
+            )
+        )
+    return descriptor
+
+
+def dynamic_handler(serve: Callable[[bytes, Call], Awaitable[bytes]]) -> Handler:
+    """What serves a method of a dynamic service: `serve(params, call)` takes and returns JSON."""
+
     async def invoke(request: bytes, call: Call) -> bytes:
         try:
             params = InvokeRequest.FromString(request).params.utf8
@@ -121,14 +155,15 @@ def _dynamic(serve: Callable[[bytes, Call], Awaitable[bytes]]) -> Callable[[byte
             raise MeshError("invalid_params", "the request is not a wuu.mesh.v1.InvokeRequest") from None
         return InvokeResponse(result=Json(utf8=await serve(params, call))).SerializeToString()
 
-    return invoke
+    return Handler(Shape.SHAPE_UNARY, invoke)
 
 
 def _snake(rpc: str) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in rpc).lstrip("_")
 
 
-def _handler(method: Any, serve: Callable[[Any, Call], Any]) -> Handler:
+def typed_handler(method: ProtoMethod, serve: Callable[[Any, Call], Any]) -> Handler:
+    """What serves an rpc: `serve(request, call)` takes and returns its messages, or iterators of them."""
     request_class: type[Message] = GetMessageClass(method.input_type)
 
     def parse(request: bytes) -> Message:

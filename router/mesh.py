@@ -26,10 +26,11 @@ from router.generations.transition import Read, Request, Transitions
 from router.home import Hold, Home, Running
 from router.instances.children import Children
 from router.instances.start import Starter
+from router.kernel.calls import KernelCalls
+from router.kernel.reports import Reports
 from router.reading import Composition, read
-from router.relay.kernel import KernelCalls
+from router.relay.held import Held
 from router.relay.relay import Relay
-from router.relay.reports import Reports
 from router.relay.server import Calls, server
 from wuu.mesh.v1 import control_pb2_grpc
 
@@ -131,15 +132,18 @@ class Mesh:
     def _listeners(self) -> tuple[Listener, Listener]:
         """The router's two sockets: for instances, and for the operator."""
         admission, shapes = self.admission, self.transitions.workshop.shapes
+        # What the operator sends may be continued by an instance, on the other socket.
+        held = Held()
+        relay = Relay(admission, admission.admit, held)
         instances = partial(
             server,
             Reports(admission, self.supervision.report),
-            KernelCalls(admission),
-            Calls(Relay(admission, admission.admit), shapes),
+            KernelCalls(admission, relay),
+            Calls(relay, shapes),
         )
         operator = partial(
             server,
-            Calls(Relay(admission, admission.admit_operator), shapes),
+            Calls(Relay(admission, admission.admit_operator, held), shapes),
             register=partial(control_pb2_grpc.add_ControlServicer_to_server, ControlService(self)),
         )
         sockets = self.home.sockets

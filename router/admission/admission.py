@@ -21,6 +21,7 @@ from contract.context import (
 from contract.declaration import parse_service
 from contract.errors import MeshError
 from contract.transport import DYNAMIC
+from router.admission.continuation import check_ordinary, issue, redeem
 from router.admission.envelope import Envelope
 from router.admission.execution import Execution, Executions
 from router.generations.generation import Generation
@@ -86,13 +87,26 @@ class Admission:
             if service == CONTRIBUTIONS
             else generation.route(caller.module, service, major)
         )
-        return self._pass(envelope, caller.module, generation, parent, phase, route, caller.revoked)
+        return self._pass(envelope, caller, generation, parent, phase, route)
+
+    def admit_continuation(self, envelope: Envelope, id: str) -> Admitted:  # noqa: A002
+        """Admits the call that an execution is once more, to the delegate of its owner. It uses up the id.
+
+        Raises as `admit` does, and as `wuu.mesh.v1.Continuations` says.
+        """
+        caller = self._caller(envelope)
+        parent = self.parent(envelope, caller)
+        continuation = redeem(id, parent, caller)
+        assert parent is not None, "there is something to redeem"
+        again = Envelope(continuation.path, envelope.deadline, method=continuation.method)
+        phase = stricter(parent.phase, caller.phase)
+        return self._pass(
+            again, caller, parent.generation, parent, phase, continuation.delegate, continued=True
+        )
 
     def called(self, envelope: Envelope) -> tuple[Instance, str, int]:
         """Who calls which service: the token and the declaration, the first two questions of admission."""
-        caller = self.instances.get(envelope.token)
-        if caller is None:
-            raise _refused("unauthenticated", "the call carries no token of a live instance")
+        caller = self._caller(envelope)
         service, major = _service(envelope.service)
         key = envelope.service
         if major is None:
@@ -103,6 +117,12 @@ class Admission:
                 "service_not_authorized", f"{caller.module} does not declare {key} in required_services"
             )
         return caller, service, major
+
+    def _caller(self, envelope: Envelope) -> Instance:
+        caller = self.instances.get(envelope.token)
+        if caller is None:
+            raise _refused("unauthenticated", "the call carries no token of a live instance")
+        return caller
 
     def _outside(self, caller: Instance) -> Generation:
         """The generation of a call outside of any execution: the newest that has its instance."""
@@ -120,7 +140,7 @@ class Admission:
             route = generation.direct(envelope.module, service, major)
         else:
             route = generation.route(envelope.as_module or None, service, major)
-        return self._pass(envelope, OPERATOR, generation, None, _ACTIVE, route, None)
+        return self._pass(envelope, None, generation, None, _ACTIVE, route)
 
     def parent(self, envelope: Envelope, caller: Instance) -> Execution | None:
         """The execution that a call is made in; None outside of any. It must be live, and the caller's."""
@@ -140,22 +160,25 @@ class Admission:
     def _pass(
         self,
         envelope: Envelope,
-        caller: str,
+        caller: Instance | None,
         generation: Generation,
         parent: Execution | None,
         phase: Phase,
         route: Route,
-        revoked: MeshError | None,
+        *,
+        continued: bool = False,
     ) -> Admitted:
-        """`revoked` is why the caller may call nothing but cleanup."""
+        """`caller` None is the operator."""
         callee = route.instance
         if callee.failure is None:
             phase = stricter(phase, callee.phase)
         method = _method(envelope, route)
         check_phase(phase, route.label, method)
-        revoked = revoked or callee.revoked
+        revoked = (caller.revoked if caller is not None else None) or callee.revoked
         if revoked is not None and not method.cleanup:
             raise revoked
+        if caller is not None and not continued:
+            check_ordinary(caller, route.label, method)
         if callee.failure is not None:
             why = callee.failure.message
             named = why if why.startswith(callee.module) else f"{callee.module}: {why}"
@@ -173,10 +196,12 @@ class Admission:
             deadline = parent.deadline if deadline is None else min(deadline, parent.deadline)
         if deadline is not None and deadline <= time.time():
             raise _refused("deadline_exceeded", "the deadline had passed before the call was admitted")
+        named = OPERATOR if caller is None else caller.module
+        continuation = issue(envelope.path, envelope.method, method, route, generation)
         execution = Execution(
             id=self.executions.next_id(),
             parent=parent,
-            caller=caller,
+            caller=named,
             owner=callee,
             generation=generation,
             phase=phase,
@@ -185,11 +210,12 @@ class Admission:
             hops=hops,
             deadline=deadline,
             counted=counted,
-            holds=parent.holds if parent is not None else caller == OPERATOR,
+            holds=parent.holds if parent is not None else caller is None,
+            continuation=continuation,
         )
         context = CallContext(
             audience=callee.id,
-            caller=caller,
+            caller=named,
             generation=generation.id,
             execution=execution.id,
             parent=parent.id if parent is not None else "",
@@ -199,6 +225,7 @@ class Admission:
             deadline_unix_ms=0 if deadline is None else int(deadline * 1000),
             expires_unix_ms=int(execution.started * 1000) + CONTEXT_LIFETIME_MS,
             hops=hops,
+            continuation="" if continuation is None else continuation.id,
         )
         signed = sign(context.SerializeToString(), callee.key)
         self.executions.begin(execution)

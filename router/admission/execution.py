@@ -12,6 +12,7 @@ from contract.context import Phase
 from contract.errors import MeshError
 
 if TYPE_CHECKING:
+    from router.admission.continuation import Continuation
     from router.generations.generation import Generation
     from router.instances.instance import Instance
 
@@ -23,6 +24,7 @@ class Execution:
         "caller",
         "cancelled",
         "children",
+        "continuation",
         "counted",
         "deadline",
         "generation",
@@ -56,6 +58,7 @@ class Execution:
         deadline: float | None,
         counted: bool,
         holds: bool,
+        continuation: Continuation | None = None,
     ) -> None:
         self.id = id
         self.parent = parent
@@ -72,6 +75,8 @@ class Execution:
         """It counts against the owner's `max_in_flight`."""
         self.holds = holds
         """It keeps its generation alive; what begins outside of any execution of a module does not."""
+        self.continuation = continuation
+        """The right of its owner to go on with it; None where there is none."""
         self.progress: bytes = b""
         """What its owner reported last, as JSON; empty where it did not."""
         self.progressed = 0.0

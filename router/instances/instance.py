@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,6 +57,8 @@ class Instance:
     """Known after initialize."""
     required: frozenset[str] = frozenset()
     """What it may call, as `name@major`."""
+    features: frozenset[str] = frozenset()
+    """The host features that it requires."""
     generation: Generation | None = None
     """The newest generation that has it: where its calls outside any execution go."""
     child: Child | None = None
@@ -123,8 +126,9 @@ class Instance:
             key=self.key.hex(),
         )
 
-    def declare(self, declaration: Declaration) -> None:
+    def declare(self, declaration: Declaration, features: Iterable[str]) -> None:
         """Keeps what initialize answered."""
+        self.features = frozenset(features)
         self.declaration = declaration
         self.required = frozenset(f"{r.name}@{r.major}" for r in declaration.required_services)
 

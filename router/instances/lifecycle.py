@@ -10,6 +10,7 @@ import grpc
 from google.protobuf.message import DecodeError, Message
 
 from contract.context import CONTEXT_KEY, ROUTER, CallContext, sign
+from contract.continuation import SERVICE_CONTINUATION
 from contract.declaration import LIFECYCLE_SERVICE, LIFECYCLE_VERSION, check_declaration
 from contract.errors import MeshError, error_info, from_rpc_error
 from contract.transport import unary
@@ -30,7 +31,7 @@ from wuu.mesh.v1.lifecycle_pb2 import (
 
 Answer = TypeVar("Answer", bound=Message)
 
-HOST_FEATURES: tuple[str, ...] = ()
+HOST_FEATURES: tuple[str, ...] = (SERVICE_CONTINUATION,)
 """The host features on offer."""
 
 SHUTDOWN_TIMEOUT = 2.0
@@ -46,7 +47,7 @@ _RPCS: dict[type[Message], tuple[str, str]] = {
 
 
 async def initialize(instance: Instance, request: InitializeRequest) -> None:
-    """Asks for the declaration, checks it and keeps it.
+    """Asks for the declaration and the host features, checks them and keeps them.
 
     Raises `protocol_violation` for an older lifecycle, a feature that was not on offer, or a declaration that
     breaks a rule; otherwise what the instance answered.
@@ -66,7 +67,7 @@ async def initialize(instance: Instance, request: InitializeRequest) -> None:
                 remedy="Use a version of the mesh that offers it.",
             )
     check_declaration(response.declaration)
-    instance.declare(response.declaration)
+    instance.declare(response.declaration, response.required_host_features)
 
 
 async def prepare(instance: Instance, bindings: Sequence[Binding]) -> None:

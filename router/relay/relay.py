@@ -20,6 +20,7 @@ from router.admission.admission import Admission, Admitted
 from router.admission.envelope import Envelope
 from router.admission.execution import Execution
 from router.instances.instance import Instance
+from router.relay.held import Held, Sent
 from router.relay.status import passed, provider_status
 from wuu.mesh.v1.declaration_pb2 import Shape
 
@@ -30,9 +31,10 @@ Admit = Callable[[Envelope], Admitted]
 class Relay:
     """Relays the calls of one socket; `admit` decides in whose name they are."""
 
-    def __init__(self, admission: Admission, admit: Admit) -> None:
+    def __init__(self, admission: Admission, admit: Admit, held: Held) -> None:
         self._executions = admission.executions
         self._admit = admit
+        self._held = held
 
     def handler(self, path: str, shape: Shape) -> Any:
         """What serves calls to a gRPC path, given whether it streams."""
@@ -56,7 +58,28 @@ class Relay:
         except MeshError as refused:
             await _abort(context, to_status(refused))
             raise
-        execution, route = admitted.execution, admitted.route
+        sent = Sent(path, request, envelope.forwarded)
+        if admitted.execution.continuation is not None:
+            self._held.keep(admitted.execution, sent)
+        return await self._dispatch(admitted, sent, context)
+
+    async def resume(self, admitted: Admitted, context: Context) -> bytes:
+        """Sends the request of the call above once more, and returns the response."""
+        above = admitted.execution.parent
+        assert above is not None, "what is continued is an execution"
+        sent = self._held.take(above)
+        if sent is None:
+            self._executions.end(admitted.execution)
+            streamed = f"the request of execution {above.id} was streamed, and cannot be sent once more"
+            await _abort(context, to_status(MeshError("host_error", streamed, outcome="not_dispatched")))
+            raise AssertionError("abort raises")
+        if admitted.execution.continuation is not None:
+            self._held.keep(admitted.execution, sent)
+        return await self._dispatch(admitted, sent, context)
+
+    async def _dispatch(self, admitted: Admitted, sent: Sent, context: Context) -> bytes:
+        """Moves one message each way, and ends the execution."""
+        execution, route, path, request = admitted.execution, admitted.route, sent.path, sent.request
         send = route.calls.get(path)
         if send is None:
             send = route.calls[path] = route.instance.channel.unary_stream(path)
@@ -64,7 +87,7 @@ class Relay:
         try:
             try:
                 check_size(request, "the request", outcome="not_dispatched")
-                call = send(request, metadata=((CONTEXT_KEY, admitted.context), *envelope.forwarded))
+                call = send(request, metadata=((CONTEXT_KEY, admitted.context), *sent.metadata))
                 response: Any = await call.read()
                 # The end of the stream carries the status.
                 if response is grpc.aio.EOF or await call.read() is not grpc.aio.EOF:
@@ -82,6 +105,7 @@ class Relay:
             status = _cancelled(admitted.execution)
         finally:
             self._executions.end(execution)
+            self._held.drop(execution)
             if call is not None and not call.done():
                 call.cancel()
         await _abort(context, status)

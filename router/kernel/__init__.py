@@ -1,0 +1,1 @@
+"""The services of the kernel: what the router itself answers to instances."""
