@@ -90,6 +90,8 @@ class Tools(Module):
                 return await asyncio.gather(_outcome(_json(call.proceed())), _outcome(_json(call.proceed())))
             case "forward":
                 return msgspec.Raw(await call.mesh.invoke(TOOLS, "execute", params))
+            case "list":
+                return msgspec.Raw(await call.mesh.invoke(TOOLS, "list"))
             case "use":
                 mesh = self.mesh.within(action["execution"] or call.context.execution)
                 return len(await mesh.proceed(action["id"]))

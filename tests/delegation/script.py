@@ -34,6 +34,11 @@ def forward() -> Action:
     return {"do": "forward"}
 
 
+def listed() -> Action:
+    """Calls `list` of what it is bound to."""
+    return {"do": "list"}
+
+
 def use(id: str, execution: str = "") -> Action:  # noqa: A002
     """Continues by this id, in this execution; empty: in that of the call."""
     return {"do": "use", "id": id, "execution": execution}
