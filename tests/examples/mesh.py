@@ -37,7 +37,8 @@ class Mesh:
     Everything is below one short directory, sockets included.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, document: str | None = None) -> None:
+        """`document` stands in place of `examples/composition.json`; its packages are `./*`, too."""
         self.directory = Path(tempfile.mkdtemp(prefix="wuu-ex-"))
         self.composition = self.directory / "composition.json"
         self.env = {
@@ -47,7 +48,8 @@ class Mesh:
             "COLUMNS": "120",
         }
         # A copy, so that a test may edit it. Its packages are where they were.
-        text = (EXAMPLES / "composition.json").read_text().replace('"./*"', json.dumps(f"{EXAMPLES}/*"))
+        text = document or (EXAMPLES / "composition.json").read_text()
+        text = text.replace('"./*"', json.dumps(f"{EXAMPLES}/*"))
         self.composition.write_text(text)
 
     def __enter__(self) -> Self:
