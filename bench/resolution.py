@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from bench.benchmark import Failed
 from router.composition.document import Document, ModuleEntry, Selection
 from router.composition.resolve import Known, resolve
 from wuu.mesh.v1.declaration_pb2 import (
@@ -15,11 +16,15 @@ from wuu.mesh.v1.declaration_pb2 import (
 )
 
 BINDINGS = 4
-"""That each module has, those at the bottom aside: they provide what the others stand on."""
+"""That a module has on average."""
+
+
+_NEAR = 16
+"""Enough modules to choose from where the first ones coincide."""
 
 
 def resolution_ms(modules: int, times: int) -> float:
-    """The best of several resolutions of that many modules with four bindings each, in milliseconds.
+    """The best of several resolutions of that many modules with four times as many bindings, in milliseconds.
 
     The best, since whatever else the machine does only ever adds to it.
     """
@@ -27,7 +32,7 @@ def resolution_ms(modules: int, times: int) -> float:
     graph = resolve(document, known)
     bound = sum(len(node.bindings) for node in graph.nodes.values())
     if bound != modules * BINDINGS:
-        raise AssertionError(f"{bound} bindings, not {modules * BINDINGS}")
+        raise Failed(f"{bound} bindings, not {modules * BINDINGS}")
     return min(_timed(document, known, times))
 
 
@@ -39,28 +44,18 @@ def _timed(document: Document, known: dict[str, Known], times: int) -> Iterator[
 
 
 def composition(modules: int) -> tuple[Document, dict[str, Known]]:
-    """A document and what its modules declare: half of the services have an alternative and a selection.
-
-    The modules that consume are `modules`; beside them stand the alternatives, which nobody is bound to.
-    """
+    """A document and what its modules declare: every other service has an alternative and a selection."""
     names = [f"bench.module-{index}" for index in range(modules)]
-    spares = [f"bench.spare-{index}" for index in range(0, modules, 2)]
-    grounds = [f"bench.ground-{index}" for index in range(BINDINGS)]
     known = {
-        name: _known(name, f"bench.service-{index}", _required(index)) for index, name in enumerate(names)
+        name: _known(name, _provided(index, modules), _required(index)) for index, name in enumerate(names)
     }
-    known |= {
-        spare: _known(spare, f"bench.service-{2 * index}", ()) for index, spare in enumerate(spares)
-    }
-    known |= {ground: _known(ground, f"bench.ground-{index}", ()) for index, ground in enumerate(grounds)}
     selections = tuple(
-        Selection(f"bench.service-{index}", 1, names[index], None, f"bench:{index}")
-        for index in range(0, modules, 2)
+        Selection(_service(index), 1, names[index], None, f"bench:{index}") for index in range(1, modules, 2)
     )
     document = Document(
         version=4,
         profile="headless",
-        modules=dict.fromkeys(known, ModuleEntry()),
+        modules=dict.fromkeys(names, ModuleEntry()),
         services=selections,
         packages=(),
         name="bench",
@@ -68,20 +63,33 @@ def composition(modules: int) -> tuple[Document, dict[str, Known]]:
     return document, known
 
 
-def _required(index: int) -> tuple[str, ...]:
-    """What a module stands on: some near, some far, all before it; at the bottom the ground."""
-    before = {index - 1, index // 2, index // 3, index * 7 // 8} - {index}
-    found = [f"bench.service-{each}" for each in sorted(before) if each >= 0]
-    return tuple(found + [f"bench.ground-{each}" for each in range(BINDINGS - len(found))])
+def _service(index: int) -> str:
+    return f"bench.service-{index}"
 
 
-def _known(module: str, service: str, required: tuple[str, ...]) -> Known:
+def _provided(index: int, modules: int) -> list[str]:
+    """Its own service and, for every other module, an alternative to the next one's."""
+    alternative = index % 2 == 0 and index + 1 < modules
+    return [_service(index), *([_service(index + 1)] if alternative else ())]
+
+
+def _required(index: int) -> list[str]:
+    """The services of modules before it, near and far. Some have one more: the first few have less."""
+    lacking = BINDINGS * (BINDINGS + 1) // 2
+    wanted = BINDINGS + (BINDINGS < index <= BINDINGS + lacking)
+    before = list(dict.fromkeys((index - 1, index // 2, index // 3, index // 5, *range(min(index, _NEAR)))))
+    return [_service(each) for each in before[:wanted] if 0 <= each < index]
+
+
+def _known(module: str, provided: list[str], required: list[str]) -> Known:
     method = MethodDescriptor(name="call", input_schema="bench.any", output_schema="bench.any")
     return Known(
         module,
         "1.0.0",
         Declaration(
-            provided_services=[ServiceDescriptor(name=service, version="1.0.0", methods=[method])],
+            provided_services=[
+                ServiceDescriptor(name=name, version="1.0.0", methods=[method]) for name in provided
+            ],
             required_services=[ServiceRequirement(name=name, major=1, required=True) for name in required],
         ),
     )

@@ -15,6 +15,8 @@ from bench.columns import Column
 from bench.echo import EchoFigures, show
 from bench.mesh import RunningMesh
 from bench.nginx import find_nginx
+from bench.resolution import composition
+from router.composition.resolve import resolve
 
 ROOT = Path(__file__).parents[2]
 
@@ -73,9 +75,35 @@ def test_swap_prints_one_json_object_with_every_figure_and_no_call_goes_wrong() 
     assert "leak 20/20" in ended.stderr
 
 
+def test_chain_prints_one_json_object_with_every_figure() -> None:
+    ended = bench("chain", "--quick", "--json")
+    assert ended.returncode == 0, ended.stderr
+    figures = json.loads(ended.stdout)
+    assert list(figures) == [
+        "decorators",
+        "resolve_500_ms",
+        "resolve_5000_ms",
+        "hop_us",
+        "echo_us",
+        "hop_ratio",
+    ]
+    assert list(figures["decorators"]) == ["0", "1", "2", "4"]
+    assert 0 < figures["decorators"]["0"] < figures["decorators"]["4"]
+    assert 0 < figures["resolve_500_ms"] < figures["resolve_5000_ms"]
+    assert figures["echo_us"] > 0
+    assert "round 1/1" in ended.stderr
+
+
+@pytest.mark.parametrize("modules", [500, 501])
+def test_a_composition_that_is_resolved_has_four_bindings_for_each_module(modules: int) -> None:
+    graph = resolve(*composition(modules))
+    assert len(graph.order) == modules
+    assert sum(len(node.bindings) for node in graph.nodes.values()) == 4 * modules
+
+
 def test_without_a_name_the_benchmarks_are_listed() -> None:
     assert "echo" in bench().stdout
-    assert list(json.loads(bench("--json").stdout)) == ["echo", "swap"]
+    assert list(json.loads(bench("--json").stdout)) == ["echo", "swap", "chain"]
 
 
 def test_an_unknown_name_ends_with_2_and_the_nearest_name() -> None:
