@@ -95,6 +95,8 @@ class Tools(Module):
             case "use":
                 mesh = self.mesh.within(action["execution"] or call.context.execution)
                 return len(await mesh.proceed(action["id"]))
+            case "outside":
+                return len(await self.mesh.proceed(action["id"]))
             case "ids":
                 return [call.context.continuation, call.context.execution]
             case "wait":

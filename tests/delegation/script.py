@@ -44,6 +44,11 @@ def use(id: str, execution: str = "") -> Action:  # noqa: A002
     return {"do": "use", "id": id, "execution": execution}
 
 
+def outside(id: str) -> Action:  # noqa: A002
+    """Continues by this id, in no execution."""
+    return {"do": "outside", "id": id}
+
+
 def ids() -> Action:
     """Tells the continuation and the execution of the call."""
     return {"do": "ids"}

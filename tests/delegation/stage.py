@@ -30,6 +30,11 @@ def plugin(module: str, kind: str = "decorator") -> Entry:
     return Entry(id=module, argv=argv, runtime={"protocol": "wuu-plugin-v1"})
 
 
+def typed(module: str, kind: str) -> Entry:
+    """An actor behind a gRPC service."""
+    return Entry(id=module, argv=("python", "-P", str(HERE / "typed.py"), kind))
+
+
 def chain(modules: Sequence[str]) -> list[dict[str, object]]:
     """The first is selected for everybody, and each is bound to the next."""
     first, *_ = modules

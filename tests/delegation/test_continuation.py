@@ -8,7 +8,20 @@ from typing import Any
 
 import pytest
 
-from tests.delegation.script import GATE, TOOLS, fail, forward, ids, linger, proceed, twice, use, wait
+from contract.continuation import CONTINUE
+from tests.delegation.script import (
+    GATE,
+    TOOLS,
+    fail,
+    forward,
+    ids,
+    linger,
+    outside,
+    proceed,
+    twice,
+    use,
+    wait,
+)
 from tests.delegation.stage import (
     GATEKEEPER,
     at_gate,
@@ -23,9 +36,11 @@ from tests.delegation.stage import (
     over,
     plugin,
     text,
+    typed,
 )
 from tests.support.caller import failure
 from tests.support.mesh import Mesh, running
+from wuu.mesh.v1.continuation_pb2 import ContinueRequest
 
 KINDS = {"native": native, "plugin": plugin}
 
@@ -114,6 +129,39 @@ async def test_another_id_is_refused_and_uses_nothing_up(mesh: Mesh) -> None:
     assert "is not the continuation of" in error(made_up, "execution_not_found")
     error(empty, "execution_not_found")
     assert made["result"]["module"] == "inner"
+
+
+async def test_it_is_used_in_the_execution_of_the_call_by_a_live_instance(mesh: Mesh) -> None:
+    answer = await execute(mesh, outer=[outside("any"), proceed()])
+    assert "in its execution, and none is named" in error(answer["outcomes"][0], "execution_not_found")
+    assert answer["outcomes"][1]["result"]["module"] == "inner"
+    request = ContinueRequest(id="any").SerializeToString()
+    for token in ("", "made-up"):
+        refused = await failure(
+            mesh.stranger(token).unary(CONTINUE, request, mesh.stranger(token).metadata())
+        )
+        assert (refused.code, refused.outcome) == ("unauthenticated", "not_dispatched")
+
+
+async def test_a_typed_call_is_continued_in_its_own_messages() -> None:
+    path = "/test.tools.v1.Tools/Execute"
+    entries = typed("outer", "decorator"), typed("inner", "decorator"), typed("tools", "tools")
+    async with running(*entries, services=chain(["outer", "inner", "tools"])) as mesh:
+        metadata = mesh.operator.metadata(TOOLS)
+        assert (await mesh.operator.unary(path, b"\xff", metadata)).message == b"\xff for inner"
+        # Modules that differ about the shape of a path have it relayed as a stream, which is not held.
+        both = [*entries, typed("streaming", "streaming")]
+        await mesh.apply(*both, services=chain(["outer", "inner", "tools"]))
+        answer = await mesh.operator.unary(path, b"\xff", metadata)
+        assert answer.message == b"host_error not_dispatched"
+        await mesh.idle()
+
+
+async def test_a_delegate_with_another_carrier_is_refused_by_name() -> None:
+    entries = GATEKEEPER, native("outer"), typed("tools", "tools")
+    async with running(*entries, services=chain(["outer", "tools"])) as mesh:
+        answer = await execute(mesh, outer=[proceed()])
+        assert "is carried by typed:test.tools.v1.Tools" in error(answer["outcomes"][0], "method_not_found")
 
 
 async def test_the_id_of_another_call_of_the_module_is_refused(mesh: Mesh) -> None:
