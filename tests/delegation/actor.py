@@ -36,7 +36,11 @@ class Tools(Module):
 
     def __init__(self) -> None:
         self.provides = [
-            Dynamic("agent.tools", {"execute": self.execute, "list": self.list_tools, "last": self.last})
+            Dynamic(
+                "agent.tools",
+                {"execute": self.execute, "list": self.list_tools, "last": self.last},
+                preparation=("list",),
+            )
         ]
         self._calls = 0
         self._module = ""
@@ -95,6 +99,12 @@ class Tools(Module):
             case "use":
                 mesh = self.mesh.within(action["execution"] or call.context.execution)
                 return len(await mesh.proceed(action["id"]))
+            case "leave":
+                proceeding = asyncio.ensure_future(call.proceed())
+                await call.mesh.invoke(GATE, "hanging", _key(action))
+                proceeding.cancel()
+                await asyncio.wait((proceeding,))
+                return proceeding.cancelled()
             case "outside":
                 return len(await self.mesh.proceed(action["id"]))
             case "ids":
@@ -120,7 +130,7 @@ class Decorator(Tools):
 
     def __init__(self) -> None:
         super().__init__()
-        descriptor = describe_dynamic("agent.tools", METHODS)
+        descriptor = describe_dynamic("agent.tools", METHODS, preparation=("list",))
         self.provides = [delegate(descriptor, {"execute": self.execute, "last": self.last})]
 
 

@@ -44,6 +44,11 @@ def use(id: str, execution: str = "") -> Action:  # noqa: A002
     return {"do": "use", "id": id, "execution": execution}
 
 
+def leave(key: str) -> Action:
+    """Continues the call, and leaves what is continued once somebody waits at the gate."""
+    return {"do": "leave", "key": key}
+
+
 def outside(id: str) -> Action:  # noqa: A002
     """Continues by this id, in no execution."""
     return {"do": "outside", "id": id}

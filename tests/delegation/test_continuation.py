@@ -15,6 +15,7 @@ from tests.delegation.script import (
     fail,
     forward,
     ids,
+    leave,
     linger,
     outside,
     proceed,
@@ -263,6 +264,15 @@ async def test_a_cancel_runs_down_the_chain(mesh: Mesh) -> None:
     await at_gate(mesh, "down")
     call.cancel()
     await mesh.call(GATE, "cancelled", {"key": "down"})
+    await mesh.idle()
+
+
+async def test_a_decorator_may_leave_what_it_continued_and_has_used_it_up(mesh: Mesh) -> None:
+    script = {"outer": [leave("left"), proceed()], "inner": [proceed()], "tools": [wait("left")]}
+    left, again = (await mesh.call(TOOLS, "execute", script))["outcomes"]
+    assert left == {"result": True}
+    assert "was used" in error(again, "execution_not_found")
+    await mesh.call(GATE, "cancelled", {"key": "left"})
     await mesh.idle()
 
 

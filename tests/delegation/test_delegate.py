@@ -27,6 +27,7 @@ from tests.support.composition import Entry, probe, select
 from tests.support.mesh import Mesh, running
 from tests.support.probe import STREAMS
 from tests.support.process import Process
+from tests.support.script import Action, NestedCall
 
 DOCUMENTS = "state.documents@1"
 STREAMING = "probe.streams@1"
@@ -143,6 +144,20 @@ async def test_an_error_keeps_its_details_and_its_outcome(own_mesh: Mesh) -> Non
     error = await failure(own_mesh.call(TOOLS, "list", {"code": "no_such_tool"}))
     assert (error.code, error.domain, error.outcome) == ("no_such_tool", "wuu", "unknown")
     assert error.details["pointer"] == "/code"
+
+
+async def test_what_may_be_called_in_preparation_passes_in_preparation(own_mesh: Mesh) -> None:
+    entries = GATEKEEPER, native("outer"), native("tools", "tools"), native("other", "tools")
+    routes = chain(["outer", "tools"])
+
+    def reading(method: str) -> Entry:
+        asked = Action(demand=NestedCall(service=TOOLS, method=method))
+        return probe("reader", provides=["probe.reader@1"], requires=[TOOLS], steps={"prepare": asked})
+
+    assert (await own_mesh.apply(*entries, reading("list"), services=routes)).outcome == "committed"
+    dropped = await own_mesh.apply(*entries, reading("extra"), services=routes)
+    assert [each.code for each in dropped.problems] == ["host_error"]
+    assert "preparation_only" in dropped.problems[0].message
 
 
 async def test_what_is_passed_on_goes_where_the_generation_of_the_call_says(own_mesh: Mesh) -> None:
