@@ -27,9 +27,6 @@ class Held:
     def __init__(self) -> None:
         self._sent: dict[Execution, Sent] = {}
 
-    def __len__(self) -> int:
-        return len(self._sent)
-
     def keep(self, execution: Execution, sent: Sent) -> None:
         """Keeps it until it is taken or the execution ends."""
         self._sent[execution] = sent
