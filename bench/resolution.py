@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 
 from bench.benchmark import Failed
+from router.composition.composed import Composed, compose
 from router.composition.document import Document, ModuleEntry, Selection
 from router.composition.resolve import Known, resolve
 from wuu.mesh.v1.declaration_pb2 import (
@@ -28,23 +29,23 @@ def resolution_ms(modules: int, times: int) -> float:
 
     The best, since whatever else the machine does only ever adds to it.
     """
-    document, known = composition(modules)
-    graph = resolve(document, known)
+    composed, known = composition(modules)
+    graph = resolve(composed, known)
     bound = sum(len(node.bindings) for node in graph.nodes.values())
     if bound != modules * BINDINGS:
         raise Failed(f"{bound} bindings, not {modules * BINDINGS}")
-    return min(_timed(document, known, times))
+    return min(_timed(composed, known, times))
 
 
-def _timed(document: Document, known: dict[str, Known], times: int) -> Iterator[float]:
+def _timed(composed: Composed, known: dict[str, Known], times: int) -> Iterator[float]:
     for _ in range(times):
         begun = time.perf_counter()
-        resolve(document, known)
+        resolve(composed, known)
         yield (time.perf_counter() - begun) * 1000
 
 
-def composition(modules: int) -> tuple[Document, dict[str, Known]]:
-    """A document and what its modules declare: every other service has an alternative and a selection."""
+def composition(modules: int) -> tuple[Composed, dict[str, Known]]:
+    """A composition and what its modules declare: every other service has an alternative and a selection."""
     names = [f"bench.module-{index}" for index in range(modules)]
     known = {
         name: _known(name, _provided(index, modules), _required(index)) for index, name in enumerate(names)
@@ -57,10 +58,9 @@ def composition(modules: int) -> tuple[Document, dict[str, Known]]:
         profile="headless",
         modules=dict.fromkeys(names, ModuleEntry()),
         services=selections,
-        packages=(),
         name="bench",
     )
-    return document, known
+    return compose([document]), known
 
 
 def _service(index: int) -> str:

@@ -13,6 +13,7 @@ from router.cli.answer import emit
 from router.cli.exits import explained
 from router.cli.session import Session
 from router.cli.terminal import console, print_table, printable, styled, table
+from router.composition.graph import DISABLED
 from wuu.mesh.v1 import control_pb2
 
 
@@ -29,7 +30,11 @@ def show(root: Path | None, *, json: bool) -> None:
 def status_json(answer: control_pb2.GetStatusResponse) -> dict[str, Any]:
     """The status as `--json` prints it."""
     return {
-        "generation": {"id": answer.generation.id, "state": answer.generation.state},
+        "generation": {
+            "id": answer.generation.id,
+            "state": answer.generation.state,
+            "diagnostics": list(answer.generation.diagnostics),
+        },
         "modules": [
             {
                 "id": module.id,
@@ -87,6 +92,8 @@ def _print(answer: control_pb2.GetStatusResponse) -> None:
     print_table(out, modules_table(answer))
     for reason in reasons(answer):
         out.print(reason)
+    for diagnostic in answer.generation.diagnostics:
+        out.print(printable(f"note: {diagnostic}"))
     if not answer.services:
         return
     services = table("service", "version", "provider", "selected by")
@@ -115,7 +122,7 @@ def modules_table(answer: control_pb2.GetStatusResponse) -> Table:
 def reasons(answer: control_pb2.GetStatusResponse) -> Iterator[str]:
     """Why modules do not serve that should, and what is odd about those that do; a line each."""
     for module in answer.modules:
-        if module.error and module.state != "disabled":
+        if module.error and module.error != DISABLED:
             yield reason(module)
         if module.stray_lines:
             yield f"module {module.id}: {module.stray_lines} lines on stdout were no frames; see its log"

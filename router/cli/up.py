@@ -17,6 +17,7 @@ from router.cli.launch import Launch
 from router.cli.session import Session
 from router.cli.status import modules_table, reason, reasons
 from router.cli.terminal import console
+from router.composition.graph import DISABLED
 from router.home import Home
 from wuu.mesh.v1.control_pb2 import Event, GetStatusResponse
 
@@ -52,7 +53,7 @@ def _show_start(session: Session, launch: Launch, happened: Events, out: Console
         _until_published(happened, lambda events: _tell(events, launch, out))
         for row in session.status().modules:
             # Of these there was no event.
-            if row.state == "blocked" or (row.state == "failed" and not row.instance):
+            if row.error and not row.instance and row.error != DISABLED:
                 out.print(reason(row), soft_wrap=True)
         return
     with Live(console=out, auto_refresh=False) as live:

@@ -186,16 +186,20 @@ class Candidate:
         instance = base.instances.get(module)
         if instance is not None and instance.failure is None:
             self.instances[module] = instance
-            self.known[module] = base.known[module]
+            self.known[module] = self._known_before(base, module)
         elif (failed := instance or base.failed.get(module)) is not None:
             # It failed and nothing about it changed: it is left until a reload.
             self._failed[module] = failed
-            self.known[module] = _failing(base.known[module], failed)
+            self.known[module] = _failing(self._known_before(base, module), failed)
         elif module in base.known and base.known[module].declaration is not None:
-            self.known[module] = base.known[module]
+            self.known[module] = self._known_before(base, module)
         else:
             return True
         return False
+
+    def _known_before(self, base: Generation, module: str) -> Known:
+        """What is known of a module that is not started. Its relations depend on what others are now."""
+        return replace(base.known[module], relations=self.discovery.offered[module].relations)
 
     def _with_dependants(self, new: set[str]) -> set[str]:
         """What is started anew in any case, since it is bound to something that is. Nobody waits in turn."""

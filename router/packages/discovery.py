@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from router.composition.dependency import Dependency, Relations
@@ -31,7 +32,7 @@ class Discovery:
     ledger: Ledger | None = None
     """What is installed and trusted; None where nothing asks."""
 
-    @property
+    @cached_property
     def broken(self) -> Mapping[str, BadPackage]:
         """The modules that no usable package offers but a broken or declarative one would, with its problem.
 
@@ -64,8 +65,8 @@ class Discovery:
         assert self.ledger is not None, "packages of a home come with its ledger"
         return replace(self, ledger=Ledger.read(self.ledger.home))
 
-    @property
-    def offered(self) -> dict[str, Known]:
+    @cached_property
+    def offered(self) -> Mapping[str, Known]:
         """Every module that a composition can name, before anything is known of its declaration."""
         offered = {
             module: Known(module, "", None, unavailable=bad.message, unavailable_code="invalid_request")

@@ -539,7 +539,8 @@ class mesh_of:  # noqa: N801
         self._socket = socket.socket(socket.AF_UNIX)
 
     def __enter__(self) -> Iterator[None]:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for directory in (self._path.parent.parent, self._path.parent):
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._socket.bind(str(self._path))
         self._socket.listen()
         return iter(())

@@ -115,8 +115,8 @@ class Mesh:
     def command(self, *arguments: str | Path) -> list[str]:
         """The words of `wuu-mesh ARGUMENTS` on this home."""
         command, *rest = map(str, arguments)
-        # `tool list` and `tool run` take the option themselves.
-        words = [command, rest.pop(0)] if command == "tool" else [command]
+        # `tool list` and the like take the option themselves.
+        words = [command, rest.pop(0)] if command in ("tool", "plugin", "composition") else [command]
         return [WUU_MESH, *words, "--home", str(self.home), *rest]
 
     def spawn(self, *arguments: str | Path, **options: Any) -> subprocess.Popen[bytes]:
