@@ -7,12 +7,15 @@ from typing import Annotated
 import typer
 
 from router.cli import complete
+from router.cli.composition_commands import composition
+from router.cli.drawing import Form
 from router.cli.options import (
     CompositionOption,
     FileArgument,
     HomeOption,
     JsonOption,
     ModuleArgument,
+    PictureOption,
     StartOption,
     TimeoutOption,
     refuse_arguments,
@@ -103,6 +106,57 @@ def check(
     from router.cli.check import explain
 
     explain(home, composition, start=start, json=json)
+
+
+@app.command()
+def explain(
+    service: Annotated[
+        str,
+        typer.Argument(
+            metavar="SERVICE",
+            help="The service: state.documents@1, or without the major.",
+            autocompletion=complete.services,
+        ),
+    ],
+    consumer: Annotated[
+        str,
+        typer.Option(
+            "--consumer",
+            metavar="MODULE",
+            help="Who serves it to this module.",
+            autocompletion=complete.modules,
+            show_default=False,
+        ),
+    ] = "",
+    composition: PictureOption = None,
+    home: HomeOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Say who serves a service, which file and line chose it, and what it overrode.
+
+    For a service that nobody serves: what would provide it.
+
+    Exits with 1 where nobody serves it, 0 otherwise.
+    """
+    from router.cli.explain import explain
+
+    explain(home, service, consumer, composition, json=json)
+
+
+@app.command()
+def graph(
+    form: Annotated[
+        Form,
+        typer.Option("--format", help="A tree for people, or a drawing.", show_default=True),
+    ] = Form.TEXT,
+    composition: PictureOption = None,
+    home: HomeOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Draw the modules, what they serve to whom, and the state of each."""
+    from router.cli.graph import draw
+
+    draw(home, composition, form, json=json)
 
 
 @app.command()
@@ -338,5 +392,6 @@ def run_tool(
     run(home, tool, arguments, timeout, json=json)
 
 
+app.add_typer(composition, name="composition")
 app.add_typer(_tool, name="tool")
 app.add_typer(plugin, name="plugin")

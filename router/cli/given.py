@@ -6,7 +6,8 @@ import re
 import shlex
 from contextvars import ContextVar
 
-_COMMAND = re.compile(r"`wuu-mesh (?:tool |plugin )?[a-z]+")
+_COMMAND = re.compile(r"`wuu-mesh (?!composition (?:migrate|schema))(?:tool |plugin |composition )?[a-z]+")
+"""A command that takes `--home`, up to where the option stands."""
 
 home: ContextVar[str] = ContextVar("home", default="")
 """What stands behind `--home`; empty where the home was named in another way, which goes on to hold."""

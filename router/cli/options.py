@@ -74,6 +74,10 @@ StartOption = Annotated[
     Path | None, _composition("what was committed last in this home, in a fresh one the product's own,")
 ]
 
+PictureOption = Annotated[
+    Path | None, _composition("what runs, and where nothing does what `up` would find,")
+]
+
 FileArgument = Annotated[
     Path | None,
     typer.Argument(

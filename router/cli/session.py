@@ -76,6 +76,11 @@ class Session:
         )
         return answer
 
+    def graph(self) -> control_pb2.GetGraphResponse:
+        """The graph that runs."""
+        answer: control_pb2.GetGraphResponse = self.ask(self.control.GetGraph, control_pb2.GetGraphRequest())
+        return answer
+
     def describe(self, service: str, as_module: str = "") -> control_pb2.DescribeServiceResponse:
         """How a service is called, with the bindings of a module or the operator's own."""
         answer: control_pb2.DescribeServiceResponse = self.ask(

@@ -12,7 +12,8 @@ from contract.declaration import parse_service
 from contract.errors import MeshError, clip, to_status
 from router.composition.nearest import nearest
 from router.control import report
-from router.control.status import modules, status
+from router.control.graph import described
+from router.control.status import generation_status, modules, status
 from router.generations.transition import (
     GIVES,
     TAKES_AWAY,
@@ -58,6 +59,19 @@ class ControlService(control_pb2_grpc.ControlServicer):
         self, request: control_pb2.GetStatusRequest, context: Any
     ) -> control_pb2.GetStatusResponse:
         return status(self._mesh, self._started)
+
+    async def GetGraph(
+        self, request: control_pb2.GetGraphRequest, context: Any
+    ) -> control_pb2.GetGraphResponse:
+        try:
+            generation = self._mesh.admission.published()
+        except MeshError as error:
+            await _abort(context, error)
+            raise
+        states = {row.id: row.state for row in status(self._mesh, self._started).modules}
+        answer = described(generation.graph, generation.composed, generation.known, states)
+        answer.generation.CopyFrom(generation_status(self._mesh))
+        return answer
 
     async def ListEvents(
         self, request: control_pb2.ListEventsRequest, context: Any

@@ -360,6 +360,7 @@ class Candidate:
             graph=graph,
             instances={module: self.instances[module] for module in graph.order},
             composition=self.composition,
+            composed=self.composed,
             cause=self.cause,
             known=self.known,
             diagnostics=[f"{note.where}: {note.message}" for note in graph.notes],

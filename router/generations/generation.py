@@ -9,6 +9,7 @@ from typing import Literal
 
 from contract.declaration import major_of
 from contract.errors import MeshError
+from router.composition.composed import Composed
 from router.composition.graph import Absent, Graph
 from router.composition.nearest import nearest
 from router.composition.resolve import Known
@@ -55,6 +56,8 @@ class Generation:
     """By module; every module of the graph's order."""
     composition: Composition
     """What was committed with it."""
+    composed: Composed
+    """What that came to."""
     cause: str
     """What it was built for."""
     known: Mapping[str, Known]

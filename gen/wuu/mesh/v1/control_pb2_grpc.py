@@ -48,6 +48,11 @@ class ControlStub:
                 request_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.GetStatusRequest.SerializeToString,
                 response_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.GetStatusResponse.FromString,
                 _registered_method=True)
+        self.GetGraph = channel.unary_unary(
+                '/wuu.mesh.v1.Control/GetGraph',
+                request_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.GetGraphRequest.SerializeToString,
+                response_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.GetGraphResponse.FromString,
+                _registered_method=True)
         self.ListEvents = channel.unary_unary(
                 '/wuu.mesh.v1.Control/ListEvents',
                 request_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ListEventsRequest.SerializeToString,
@@ -129,6 +134,15 @@ class ControlServicer:
 
     def GetStatus(self, request, context):
         """The mesh as it is now.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetGraph(self, request, context):
+        """The graph that runs: who serves what to whom, and what chose it.
+        `service_unavailable` before the first generation is published,
+        `generation_closed` once the mesh stops.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -264,6 +278,11 @@ def add_ControlServicer_to_server(servicer, server):
                     request_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.GetStatusRequest.FromString,
                     response_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.GetStatusResponse.SerializeToString,
             ),
+            'GetGraph': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetGraph,
+                    request_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.GetGraphRequest.FromString,
+                    response_serializer=wuu_dot_mesh_dot_v1_dot_control__pb2.GetGraphResponse.SerializeToString,
+            ),
             'ListEvents': grpc.unary_unary_rpc_method_handler(
                     servicer.ListEvents,
                     request_deserializer=wuu_dot_mesh_dot_v1_dot_control__pb2.ListEventsRequest.FromString,
@@ -366,6 +385,33 @@ class Control:
             '/wuu.mesh.v1.Control/GetStatus',
             wuu_dot_mesh_dot_v1_dot_control__pb2.GetStatusRequest.SerializeToString,
             wuu_dot_mesh_dot_v1_dot_control__pb2.GetStatusResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetGraph(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/wuu.mesh.v1.Control/GetGraph',
+            wuu_dot_mesh_dot_v1_dot_control__pb2.GetGraphRequest.SerializeToString,
+            wuu_dot_mesh_dot_v1_dot_control__pb2.GetGraphResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,0 +1,65 @@
+"""`wuu-mesh composition migrate`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import typer
+
+from router.cli.answer import emit
+from router.cli.composition import accepted
+from router.cli.exits import EXIT_ERROR, EXIT_USAGE, fail, say
+from router.composition.document import parse_document
+from router.composition.form import VERSION
+from router.composition.position import locate
+
+
+def migrate(file: Path, *, check: bool, json: bool) -> None:
+    """Rewrites the version of a composition."""
+    try:
+        text = file.read_bytes()
+        with accepted(json=json):
+            before = parse_document(text, name=str(file)).version
+        rewritten = _rewritten(text)
+        if not check and rewritten != text:
+            _replace(file, rewritten)
+    except OSError as unusable:
+        fail(EXIT_USAGE, f"{file}: {unusable.strerror}", "Name a composition that can be read and written.")
+    if json:
+        emit({"file": str(file), "before": before, "after": before if check else VERSION})
+    elif before == VERSION:
+        say(f"{file} is of version {VERSION} already")
+    elif check:
+        say(f"{file} is of version {before}", f"`wuu-mesh composition migrate {file}` rewrites it.")
+    else:
+        say(f"{file} is of version {VERSION} now; it was of version {before}")
+    if check and before != VERSION:
+        raise typer.Exit(EXIT_ERROR)
+
+
+def _rewritten(text: bytes) -> bytes:
+    """The document with the number of its version replaced, and every other byte as it was."""
+    located = locate(text)
+    start, end = located.spans["/version"]
+    head, tail = located.text[:start].encode(), located.text[end:].encode()
+    mark = text[: len(text) - len(located.text.encode())]
+    return mark + head + str(VERSION).encode() + tail
+
+
+def _replace(file: Path, text: bytes) -> None:
+    """In one step, so that nobody reads half of it; through a link, the file that it leads to."""
+    there = file.resolve()
+    descriptor, new = tempfile.mkstemp(prefix=f".{there.name}.", dir=there.parent)
+    try:
+        with open(descriptor, "wb") as written:
+            written.write(text)
+            written.flush()
+            os.fsync(written.fileno())
+        shutil.copymode(there, new)
+        os.replace(new, there)
+    except BaseException:
+        os.unlink(new)
+        raise
