@@ -172,6 +172,9 @@ class _Gathering:
     problems: list[Problem] = field(default_factory=list)
 
     def take(self, path: Path, above: tuple[Path, ...]) -> None:
+        if above and path.exists() and not path.is_file() and not path.is_dir():
+            # A pipe might never end; one on the command line is the operator's own affair.
+            raise ValueError("it is not a plain file")
         text = path.read_bytes()
         chain = (*above, path)
         try:

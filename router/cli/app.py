@@ -8,7 +8,7 @@ import typer
 
 from router.cli import complete
 from router.cli.composition_commands import composition
-from router.cli.drawing import Form
+from router.cli.form import Form
 from router.cli.options import (
     CompositionOption,
     FileArgument,
@@ -153,7 +153,10 @@ def graph(
     home: HomeOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Draw the modules, what they serve to whom, and the state of each."""
+    """Draw the modules, the services and who gets them of whom, with the state of each.
+
+    The tree names what chose each provider. Drawings go to standard output: --format svg > mesh.svg
+    """
     from router.cli.graph import draw
 
     draw(home, composition, form, json=json)

@@ -1,152 +1,129 @@
-"""Drawing: a graph as text in the languages of Mermaid and Graphviz, and as SVG.
+"""Drawing: what is drawn of a graph, whatever it is written in: modules, services, and lines between them.
 
-Consumers stand above their providers. A service that everybody gets by one choice, and a module's own choice,
-are told apart; what somebody lacks is drawn as missing.
+A line leads from a consumer to a service, and from the service to its provider. Consumers that get a service
+by one and the same choice share what stands for it; from what nobody serves no line leads on.
 """
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-from collections.abc import Iterator
-from enum import StrEnum
+from dataclasses import dataclass
+from typing import Literal
 
-from contract.errors import MeshError
-from wuu.mesh.v1.control_pb2 import GetGraphResponse, GraphEdge, GraphNode
+from router.cli.terminal import printable
+from wuu.mesh.v1.control_pb2 import GetGraphResponse, GraphEdge, GraphNode, GraphService
 
+Kind = Literal["module", "service", "missing"]
 
-class Form(StrEnum):
-    """A form of drawing."""
+Mood = Literal["good", "waiting", "bad", "off"]
 
-    TEXT = "text"
-    MERMAID = "mermaid"
-    DOT = "dot"
-    SVG = "svg"
-
-
-_COLOURS = {"active": "#2e7d32", "ready": "#2e7d32", "blocked": "#c62828", "failed": "#c62828"}
-_OTHER = "#757575"
-"""Colours that can be read on white and on black."""
+_MOODS: dict[str, Mood] = {
+    "active": "good",
+    "ready": "good",
+    "starting": "waiting",
+    "stopping": "waiting",
+    "declaration unknown": "waiting",
+    "blocked": "bad",
+    "failed": "bad",
+}
 
 
-def mermaid(picture: GetGraphResponse) -> str:
-    """The graph as a Mermaid flowchart."""
-    return "\n".join(_mermaid(picture)) + "\n"
+@dataclass(frozen=True, slots=True)
+class Vertex:
+    """A module or a service."""
+
+    kind: Kind
+    name: str
+    """The id of the module, or `service@major`."""
+    below: str
+    """What stands below the name: the state of a module, what chose a provider, why there is none."""
+    told: str
+    """What is told of it on a closer look."""
+    mood: Mood = "off"
+    """How a module does."""
 
 
-def _mermaid(picture: GetGraphResponse) -> Iterator[str]:
-    names = _names(picture)
-    if picture.generation.id:
-        yield "---"
-        yield f"title: generation {picture.generation.id} {picture.generation.state}"
-        yield "---"
-    yield "flowchart TB"
-    for node in picture.nodes:
-        yield f'    {names[node.module]}["{_html(node.module)}<br/>{_html(node.state)}"]'
-    for node, edge in _edges(picture):
-        arrow = "==>" if edge.local else "-->"
-        if edge.optional:
-            arrow = "-.->"
-        label = _html(f"{edge.service}@{edge.major}")
-        if edge.provider:
-            yield f'    {names[node.module]} {arrow}|"{label}"| {names[edge.provider]}'
-        else:
-            missing = f"{names[node.module]}_{_plain(edge)}"
-            yield f'    {missing}(["nobody<br/>{_html(edge.code)}"])'
-            yield f'    {names[node.module]} {arrow}|"{label}"| {missing}'
-    for node in picture.nodes:
-        for other in node.after:
-            yield f"    {names[node.module]} ~~~ {names[other]}"
-    for state, colour in sorted({node.state: _colour(node.state) for node in picture.nodes}.items()):
-        yield f"    classDef {_word(state)} stroke:{colour}"
-        marked = ",".join(names[node.module] for node in picture.nodes if node.state == state)
-        yield f"    class {marked} {_word(state)}"
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line between two vertices, by their indexes."""
+
+    start: int
+    end: int
+    kind: Literal["requires", "optional", "serves", "after"]
+    """A consumer requires a service or may use it; a module serves it; a module starts after another."""
+    local: bool
+    """Whether the provider was chosen for this consumer and not for everybody."""
+    told: str
+    """What chose the provider, or why there is none."""
 
 
-def dot(picture: GetGraphResponse) -> str:
-    """The graph in the language of Graphviz."""
-    return "\n".join(_dot(picture)) + "\n"
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """What is drawn of a graph."""
+
+    title: str
+    vertices: tuple[Vertex, ...]
+    lines: tuple[Line, ...]
 
 
-def _dot(picture: GetGraphResponse) -> Iterator[str]:
-    yield "digraph mesh {"
-    yield '    graph [rankdir=TB, bgcolor="transparent", fontname="sans-serif", fontcolor="#757575"];'
-    yield '    node [shape=box, style=rounded, fontname="sans-serif"];'
-    yield '    edge [fontname="sans-serif", fontsize=10, color="#757575", fontcolor="#757575"];'
-    if picture.generation.id:
-        title = f"generation {picture.generation.id} {picture.generation.state}"
-        yield f"    label={_quoted(title)}; labelloc=t;"
-    for node in picture.nodes:
-        colour = _colour(node.state)
-        label = f"{node.module}\n{node.state}"
-        tip = node.reason or node.source
-        yield (
-            f"    {_quoted(node.module)} [label={_quoted(label)}, color={_quoted(colour)}, "
-            f"fontcolor={_quoted(colour)}, tooltip={_quoted(tip)}];"
-        )
-    for node, edge in _edges(picture):
-        style = "dashed" if edge.optional else "bold" if edge.local else "solid"
-        label = f"{edge.service}@{edge.major}"
-        target = _quoted(edge.provider)
-        if not edge.provider:
-            target = _quoted(f"{node.module} lacks {label}")
-            lack, tip = _quoted(f"nobody\n{edge.code}"), _quoted(edge.message)
-            yield f"    {target} [label={lack}, shape=plain, tooltip={tip}];"
-        yield (
-            f"    {_quoted(node.module)} -> {target} "
-            f"[label={_quoted(label)}, style={style}, tooltip={_quoted(edge.source or edge.message)}];"
-        )
-    for node in picture.nodes:
-        for other in node.after:
-            yield (
-                f"    {_quoted(node.module)} -> {_quoted(other)} "
-                '[style=dotted, arrowhead=none, tooltip="its package depends on it"];'
-            )
-    yield "}"
+def drawing(picture: GetGraphResponse, title: str) -> Drawing:
+    """What is drawn of a graph. The same for the same graph."""
+    vertices: list[Vertex] = [_module(node) for node in picture.nodes]
+    modules = {node.module: index for index, node in enumerate(picture.nodes)}
+    lines: list[Line] = []
+    services: dict[tuple[str, int, str, str], int] = {}
 
+    def service(each: GraphService | GraphEdge) -> int:
+        key = each.service, each.major, each.provider, each.source if each.provider else each.code
+        if key not in services:
+            services[key] = len(vertices)
+            vertices.append(_service(each))
+            if each.provider:
+                lines.append(
+                    Line(
+                        services[key],
+                        modules[each.provider],
+                        "serves",
+                        local=False,
+                        told=printable(each.source),
+                    )
+                )
+        return services[key]
 
-def svg(picture: GetGraphResponse) -> str:
-    """The graph drawn by Graphviz. Raises `host_error` where that is not installed, or fails."""
-    program = shutil.which("dot")
-    remedy = "Install Graphviz (`apt-get install graphviz`), or take --format dot to where it is."
-    if program is None:
-        raise MeshError("host_error", "Graphviz draws the SVG, and there is no `dot` on PATH", remedy=remedy)
-    drawn = subprocess.run([program, "-Tsvg"], input=dot(picture).encode(), capture_output=True, check=False)
-    if drawn.returncode != 0:
-        said = drawn.stderr.decode("utf-8", "replace").strip()
-        raise MeshError("host_error", f"`dot` ended with {drawn.returncode}: {said}", remedy=remedy)
-    return drawn.stdout.decode()
-
-
-def _edges(picture: GetGraphResponse) -> Iterator[tuple[GraphNode, GraphEdge]]:
+    for served in picture.services:
+        service(served)
     for node in picture.nodes:
         for edge in node.edges:
-            yield node, edge
+            told = _choice(edge) if edge.provider else f"{edge.code}: {edge.message}"
+            kind: Literal["requires", "optional"] = "optional" if edge.optional else "requires"
+            lines.append(Line(modules[node.module], service(edge), kind, edge.local, printable(told)))
+        for other in node.after:
+            told = f"{node.module} starts after {other}: its package depends on it"
+            lines.append(Line(modules[node.module], modules[other], "after", local=False, told=told))
+    return Drawing(title, tuple(vertices), tuple(lines))
 
 
-def _names(picture: GetGraphResponse) -> dict[str, str]:
-    """Names that Mermaid takes, by module: ids have dots and dashes, and some are its own words."""
-    return {node.module: f"m{index}" for index, node in enumerate(picture.nodes)}
+def brief(source: str) -> str:
+    """A source without the directories of its file."""
+    return source.rpartition("/")[2]
 
 
-def _colour(state: str) -> str:
-    return _COLOURS.get(state, _OTHER)
+def _module(node: GraphNode) -> Vertex:
+    told = "\n".join((f"{node.module}: {node.state}, named by {node.source}", *_reason(node)))
+    return Vertex("module", node.module, node.state, printable(told), _MOODS.get(node.state, "off"))
 
 
-def _plain(edge: GraphEdge) -> str:
-    return "".join(c if c.isalnum() else "_" for c in f"{edge.service}_{edge.major}")
+def _reason(node: GraphNode) -> tuple[str, ...]:
+    return (f"{node.reason_code}: {node.reason}" if node.reason_code else node.reason,) if node.reason else ()
 
 
-def _word(state: str) -> str:
-    return state.replace(" ", "_")
+def _service(each: GraphService | GraphEdge) -> Vertex:
+    name = f"{each.service}@{each.major}"
+    if not each.provider:
+        return Vertex("missing", name, f"nobody: {each.code}", printable(f"{each.code}: {each.message}"))
+    told = printable(f"{name}: {each.provider} ({each.source})")
+    return Vertex("service", name, printable(brief(each.source)), told)
 
 
-def _html(text: str) -> str:
-    escaped = {"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;"}
-    return "".join(escaped.get(each, each) for each in text)
-
-
-def _quoted(text: str) -> str:
-    r"""A string of DOT: within quotes only those, backslashes and line breaks mean something."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
+def _choice(edge: GraphEdge) -> str:
+    whom = "for it alone" if edge.local else "for everybody"
+    return f"{edge.provider} ({edge.source}, {whom})"

@@ -1,4 +1,4 @@
-"""`wuu-mesh graph`."""
+"""`wuu-mesh graph`: the modules, the services and the bindings of a mesh, or of a composition."""
 
 from __future__ import annotations
 
@@ -6,82 +6,44 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.text import Text
-from rich.tree import Tree
 
-from router.cli import drawing
 from router.cli.answer import emit
 from router.cli.composition import accepted
-from router.cli.drawing import Form
-from router.cli.exits import explained, say
+from router.cli.dot import dot
+from router.cli.drawing import drawing
+from router.cli.exits import EXIT_USAGE, explained, fail, say
 from router.cli.explain import steps_json
+from router.cli.form import Form
+from router.cli.mermaid import mermaid
 from router.cli.picture import named, picture
-from router.cli.terminal import console, printable, styled
+from router.cli.svg import svg
+from router.cli.terminal import PIPE_WIDTH, console, printable
+from router.cli.tree import tree
 from router.home import Home
-from wuu.mesh.v1.control_pb2 import GetGraphResponse, GraphEdge, GraphNode
+from wuu.mesh.v1.control_pb2 import GetGraphResponse, GraphEdge
+
+_WRITTEN = {Form.MERMAID: mermaid, Form.DOT: dot, Form.SVG: svg}
 
 
 def draw(root: Path | None, composition: Path | None, form: Form, *, json: bool) -> None:
     """Draws the graph of a mesh, or of a composition."""
+    if json and form is not Form.TEXT:
+        fail(EXIT_USAGE, f"--json and --format {form} exclude each other", "Leave one of them out.")
     with explained(), accepted(json=json):
         shown = picture(Home.at(root), composition)
+        title = printable(named(shown, composition)).replace("\n", " ")
         if json:
             emit(_json(shown))
-            return
-        match form:
-            case Form.TEXT:
-                _print(shown)
-            case Form.MERMAID:
-                typer.echo(drawing.mermaid(shown), nl=False)
-            case Form.DOT:
-                typer.echo(drawing.dot(shown), nl=False)
-            case Form.SVG:
-                typer.echo(drawing.svg(shown), nl=False)
+        elif form is Form.TEXT:
+            out = console()
+            # A line that is too long for a terminal goes on below: nothing is cut off.
+            out.width = PIPE_WIDTH
+            out.print(tree(shown, title), soft_wrap=True)
+        else:
+            # A drawing is UTF-8 whatever the terminal is.
+            typer.echo(_WRITTEN[form](drawing(shown, title)).encode(), nl=False)
     for note in shown.notes:
         say(f"note: {note.where}: {note.message}")
-
-
-def _print(shown: GetGraphResponse) -> None:
-    out = console()
-    tree = Tree(Text(named(shown)))
-    nodes = {node.module: node for node in shown.nodes}
-    served = {edge.provider for node in shown.nodes for edge in node.edges if edge.provider}
-    told: set[str] = set()
-    for module, node in nodes.items():
-        if module not in served:
-            _branch(tree, node, nodes, told)
-    out.print(tree, soft_wrap=True)
-
-
-def _branch(
-    tree: Tree, node: GraphNode, nodes: dict[str, GraphNode], told: set[str], edge: GraphEdge | None = None
-) -> None:
-    """A module with what it stands on; told in full once, and named where it comes again."""
-    label = Text.assemble(
-        *([f"{edge.service}@{edge.major} → "] if edge is not None else []),
-        (node.module, "bold"),
-        " ",
-        styled(node.state),
-        f" ({edge.source})" if edge is not None else "",
-    )
-    if node.module in told:
-        if node.edges:
-            label.append(" …")
-        tree.add(label)
-        return
-    told.add(node.module)
-    if node.reason:
-        label.append(printable(f": {node.reason}"))
-    branch = tree.add(label)
-    for provided in node.provides:
-        branch.add(Text(f"provides {provided}", "dim"))
-    for each in node.edges:
-        if each.provider:
-            _branch(branch, nodes[each.provider], nodes, told, each)
-        else:
-            branch.add(Text(printable(f"{each.service}@{each.major} → nobody: {each.code}: {each.message}")))
-    for other in node.after:
-        branch.add(Text(f"starts after {other}", "dim"))
 
 
 def _json(shown: GetGraphResponse) -> dict[str, Any]:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from router.cli.composition import read_or_fail
 from router.cli.exits import EXIT_USAGE, NoMesh, fail
 from router.cli.remembered import remembered
 from router.cli.session import Session
+from router.composition.composed import Composed
 from router.control.graph import described
+from router.generations.journal import Journal
 from router.home import Home
+from router.packages.discovery import Discovery
+from router.reading import Composition, read
 from wuu.mesh.v1.control_pb2 import GetGraphResponse
 
 
@@ -33,16 +38,30 @@ def picture(home: Home, composition: Path | None) -> GetGraphResponse:
     return described(found.graph, found.composed, found.known, found.states)
 
 
-def file_of_running(home: Home) -> Path | None:
-    """The file that was named for the mesh which runs in the home."""
-    with Session.of(home.root) as session:
-        running = session.status().router.composition
-    return Path(running) if running else None
+def source_of(
+    home: Home, composition: Path | None, shown: GetGraphResponse
+) -> tuple[Composition, Composed, Discovery]:
+    """What a picture was made of: of a mesh that runs what it committed, be the files as they may now.
+
+    Raises `Rejected`, of a mesh that runs only where the packages under it are gone.
+    """
+    committed = committed_in(home) if shown.generation.id else None
+    if committed is None:
+        return read_or_fail(composition, home)
+    return committed, *read(committed, home)
 
 
-def named(picture: GetGraphResponse) -> str:
-    """What the picture is of, in a few words."""
+def committed_in(home: Home) -> Composition | None:
+    """The composition that holds in a home."""
+    with closing(Journal(home.journal if home.journal.is_file() else None)) as journal:
+        return journal.last_committed()
+
+
+def named(picture: GetGraphResponse, composition: Path | None = None) -> str:
+    """What the picture is of, in a few words; `composition` is the file that was named."""
     generation = picture.generation
+    if composition is not None:
+        return f"{composition}, as it would run"
     if generation.id:
         return f"generation {generation.id} {generation.state}"
     return "no mesh runs; this is what would"

@@ -51,7 +51,7 @@ def remembered(home: Home, composed: Composed, discovery: Discovery) -> Remember
     with closing(Journal(home.journal if home.journal.is_file() else None)) as journal:
         for module, entry in composed.modules.items():
             package = discovery.packages.get(module)
-            if package is None or not entry.enabled:
+            if package is None or not entry.enabled or entry.endpoint is not None:
                 continue
             if discovery.ledger is not None and (why := discovery.ledger.verdict(package)):
                 distrusted[module] = why

@@ -30,11 +30,8 @@ def show(root: Path | None, *, json: bool) -> None:
 def status_json(answer: control_pb2.GetStatusResponse) -> dict[str, Any]:
     """The status as `--json` prints it."""
     return {
-        "generation": {
-            "id": answer.generation.id,
-            "state": answer.generation.state,
-            "diagnostics": list(answer.generation.diagnostics),
-        },
+        "generation": {"id": answer.generation.id, "state": answer.generation.state},
+        "diagnostics": list(answer.generation.diagnostics),
         "modules": [
             {
                 "id": module.id,
@@ -88,7 +85,8 @@ def _print(answer: control_pb2.GetStatusResponse) -> None:
             f" · router pid {router.pid}, {_mib(router.rss_bytes)} · {router.executions} executions",
         )
     )
-    out.print(f"home {router.home} · composition {router.composition or 'the product’s own'}", soft_wrap=True)
+    files = " over ".join(reversed(router.sources)) or "the product’s own"
+    out.print(f"home {router.home} · composition {files}", soft_wrap=True)
     print_table(out, modules_table(answer))
     for reason in reasons(answer):
         out.print(reason)

@@ -47,6 +47,8 @@ class Composed:
     """What was said of an edge and does not hold any more, the latest first."""
     packages: tuple[Reference, ...] = ()
     """Directories or patterns in which packages are found."""
+    defaults: Mapping[Edge, Selection] = field(default_factory=dict)
+    """What the product selects where nobody else does and its provider is enabled."""
     revoked: Mapping[str, str] = field(default_factory=dict)
     """Modules that may not run since, and why: "is disabled", "may not run: …". A selection of one stands,
     and has nobody to serve it; in a document that says so itself it would be a contradiction."""
@@ -69,14 +71,31 @@ class Composed:
     def _with(self, enabled: Mapping[str, bool], revoked: Mapping[str, str]) -> Composed:
         if not enabled:
             return self
+        modules = {
+            module: replace(entry, enabled=enabled.get(module, entry.enabled))
+            for module, entry in self.modules.items()
+        }
+        said = {edge: each for edge, each in self.selections.items() if self.defaults.get(edge) is not each}
         return replace(
             self,
-            modules={
-                module: replace(entry, enabled=enabled.get(module, entry.enabled))
-                for module, entry in self.modules.items()
-            },
+            modules=modules,
+            selections={**said, **_held(self.defaults, said, modules)},
             revoked={**self.revoked, **revoked},
         )
+
+
+def _held(
+    defaults: Mapping[Edge, Selection], said: Mapping[Edge, Selection], modules: Mapping[str, ModuleEntry]
+) -> dict[Edge, Selection]:
+    """The product's choices, where nobody chose and the provider is there.
+
+    Taking a module out never breaks a choice that the operator did not make.
+    """
+    return {
+        edge: default
+        for edge, default in defaults.items()
+        if edge not in said and (entry := modules.get(default.provider)) is not None and entry.enabled
+    }
 
 
 @dataclass(slots=True)
@@ -126,16 +145,12 @@ class _Applying:
         self.overridden[step.edge] = (step, *self.overridden.get(step.edge, ()))
 
     def finish(self) -> None:
-        """The product's choices, where nobody chose and the provider is there.
-
-        Taking a module out never breaks a choice that the operator did not make.
-        """
+        """The product's choices come last."""
+        held = _held(self.defaults, self.selections, self.modules)
         for edge, default in self.defaults.items():
-            entry = self.modules.get(default.provider)
-            if edge not in self.selections and entry is not None and entry.enabled:
-                self.selections[edge] = default
-            else:
+            if edge not in held:
                 self.overridden[edge] = (*self.overridden.get(edge, ()), default)
+        self.selections |= held
 
 
 def compose(documents: Iterable[Document]) -> Composed:
@@ -160,6 +175,7 @@ def compose(documents: Iterable[Document]) -> Composed:
         modules=product.modules,
         selections=product.selections,
         overridden=product.overridden,
+        defaults=product.defaults,
         packages=tuple(each for document in documents for each in document.packages),
     )
 

@@ -70,7 +70,8 @@ def settle(
                 if choice.provider not in predicates:
                     bindings.append(choice)
                     continue
-                chain = f"{service}@{major} of {choice.provider}, which {predicates[choice.provider]}"
+                chosen = f"{choice.provider} ({choice.source})"
+                chain = f"{service}@{major} of {chosen}, which {predicates[choice.provider]}"
                 lack = Lack("service_unavailable", chain)
             else:
                 lack = choice

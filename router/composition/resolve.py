@@ -58,6 +58,7 @@ def resolve(composed: Composed, known: Mapping[str, Known]) -> Graph:
 
     The same arguments give an equal graph. Raises `Rejected` with every problem.
     """
+    known = {**known, **dict(_remote(composed, known))}
     modules, selections, enabled = composed.modules, composed.selections, composed.enabled
     declared = index({module: known[module].declaration for module in enabled if module in known}, enabled)
     problems = [*_unknown_modules(composed, known), *_bad_selections(composed, known, declared)]
@@ -108,6 +109,15 @@ def resolve(composed: Composed, known: Mapping[str, Known]) -> Graph:
         services=MappingProxyType(_services(selections, declared, readiness)),
         notes=(*conflicting_pairs(modules, relations, active), *skipped),
     )
+
+
+def _remote(composed: Composed, known: Mapping[str, Known]) -> Iterator[tuple[str, Known]]:
+    """The modules that are served elsewhere: they need no package here."""
+    for module, entry in composed.modules.items():
+        if entry.endpoint is not None:
+            why = f"it is served at {entry.endpoint}, and this mesh connects to no remote endpoint"
+            version = known[module].version if module in known else ""
+            yield module, Known(module, version, None, unavailable=f"{why}; take the endpoint out")
 
 
 def _unknown_modules(composed: Composed, known: Mapping[str, Known]) -> Iterator[Problem]:
@@ -241,7 +251,8 @@ def _services(
             services[key] = Absent(service, major, "service_ambiguous", message)
             continue
         if provider in readiness.predicates:
-            message = f"{service}@{major} is served by {provider}, which {readiness.predicates[provider]}"
+            served = f"{service}@{major} is served by {provider} ({source})"
+            message = f"{served}, which {readiness.predicates[provider]}"
             services[key] = Absent(service, major, "service_unavailable", message)
         else:
             version = declared.provided[provider][key].version

@@ -119,7 +119,7 @@ class Candidate:
         enabled = self.composed.enabled
         offered = self.discovery.offered
         self.known.update({module: offered[module] for module in enabled if module in self.discovery.broken})
-        await self._define([module for module in enabled if module in self.packages])
+        await self._define([module for module in enabled if self._is_started_here(module)])
         self.composed = self.composed.without(self._distrusted)
         new = {module for module in self.composed.enabled if self._is_new(module)}
         await self._start(self._with_dependants(new))
@@ -130,6 +130,9 @@ class Candidate:
             graph = self._resolve()
         self._refuse_to_block(graph)
         return graph
+
+    def _is_started_here(self, module: str) -> bool:
+        return module in self.packages and self.entry(module).endpoint is None
 
     async def _define(self, modules: Iterable[str]) -> None:
         # Packages may be large; whoever asks how the start goes is not to wait for them.

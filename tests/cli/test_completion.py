@@ -39,6 +39,11 @@ def offered(mesh: Mesh, *words: str) -> list[str]:
         (["call", "probe.notes", "@", "1", "ec"], ["echo"]),
         (["tool", "run", "notes/ec"], ["notes/echo"]),
         (["logs", "--home", "nowhere", "b"], []),
+        (["explain", "probe.no"], ["probe.notes@1"]),
+        (["explain", "probe.notes", "@", "1", "--consumer", "b"], ["blocked", "borrower"]),
+        (["gra"], ["graph"]),
+        (["graph", "--fo"], ["--format"]),
+        (["graph", "--format", "m"], ["mermaid"]),
     ],
 )
 async def test_bash_is_offered_what_the_mesh_has(

@@ -22,6 +22,8 @@ from tests.cli.command import bare
         (("down",), ["--home", "$XDG_STATE_HOME/wuu-mesh", "consumers before their providers"]),
         (("status",), ["--json", "WUU_MESH_HOME"]),
         (("check",), ["-c", "--start", "--json", "Exits with 2"]),
+        (("explain",), ["SERVICE", "--consumer MODULE", "-c", "--json", "what it overrode", "Exits with 1"]),
+        (("graph",), ["--format", "text|mermaid|dot|svg", "-c", "--json", "what runs"]),
         (("apply",), ["FILE", "--dry-run", "--json", "Exits with 2"]),
         (("reload",), ["MODULE", "every module without one", "--json"]),
         (("enable",), ["MODULE", "--json", "--home"]),

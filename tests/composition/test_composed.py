@@ -216,3 +216,19 @@ def test_a_switch_comes_last_and_marks_what_is_revoked() -> None:
     switched = base.switched({"a": False, "b": True, "gone": True})
     assert switched.enabled == ["b"]
     assert switched.revoked == {"a": "is disabled"}
+
+
+def test_a_switch_takes_the_product_s_choice_away_and_brings_it_back() -> None:
+    product = compose([])
+    off = product.switched({"wuu.state.sqlite": False})
+    assert off.selections == {}
+    assert off.switched({"wuu.state.sqlite": True}).selections == product.selections
+    disabled = composed({"modules": {"wuu.state.sqlite": False}})
+    assert chosen(disabled.switched({"wuu.state.sqlite": True})) == {
+        None: ("wuu.state.sqlite", "profile headless")
+    }
+
+
+def test_a_switch_leaves_a_choice_of_the_operator_s() -> None:
+    explicit = composed({"services": [choice("wuu.state.sqlite")]})
+    assert chosen(explicit.switched({"wuu.state.sqlite": False})) == {None: ("wuu.state.sqlite", "1.json:1")}

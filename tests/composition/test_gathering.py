@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,12 @@ def test_an_include_that_cannot_be_read_says_where_it_is_asked_for(tmp_path: Pat
         f"{top}:1: /include/0: {tmp_path}/nowhere.json cannot be read: No such file or directory",
         f"{top}:1: /include/1: {tmp_path}/dir cannot be read: Is a directory",
     ]
+
+
+def test_a_pipe_is_not_included(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    top = write(tmp_path / "top.json", include=["./pipe"])
+    assert problems(top) == [f"{top}:1: /include/0: {tmp_path}/pipe cannot be read: it is not a plain file"]
 
 
 def test_a_file_that_is_no_document_is_told_with_the_problems_of_the_others(tmp_path: Path) -> None:

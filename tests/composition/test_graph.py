@@ -105,5 +105,6 @@ def test_the_operator_hears_why_a_provider_is_blocked() -> None:
         "x.y",
         1,
         "service_unavailable",
-        "x.y@1 is served by a, which is blocked: requires z.z@1 of z, which failed: exit status 2",
+        "x.y@1 is served by a (only provider), which is blocked: "
+        "requires z.z@1 of z (mesh.json:2), which failed: exit status 2",
     )

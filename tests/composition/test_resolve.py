@@ -103,14 +103,14 @@ def test_an_unavailable_provider_blocks_with_its_own_reason() -> None:
     failed = known("a", provides=["x.y@1"], unavailable="exit status 1")
     assert blocked(failed, C) == (
         "service_unavailable",
-        "requires x.y@1 of a, which failed: exit status 1",
+        "requires x.y@1 of a (only provider), which failed: exit status 1",
     )
 
 
 def test_a_selected_provider_of_which_nothing_is_known_blocks() -> None:
     assert blocked(unknown("a"), C, services=(choose("x.y@1", "a"),)) == (
         "service_unavailable",
-        "requires x.y@1 of a, which was never started, so what it declares is not known",
+        "requires x.y@1 of a (mesh.json:2), which was never started, so what it declares is not known",
     )
 
 
@@ -118,7 +118,7 @@ def test_no_other_provider_stands_in_for_an_unavailable_selection() -> None:
     resolved = graph(unknown("a", "exit status 1"), B, C, services=[choose("x.y@1", "a")])
     assert resolved.nodes["c"].state == "blocked"
     assert resolved.services["x.y", 1] == Absent(
-        "x.y", 1, "service_unavailable", "x.y@1 is served by a, which failed: exit status 1"
+        "x.y", 1, "service_unavailable", "x.y@1 is served by a (mesh.json:2), which failed: exit status 1"
     )
 
 
@@ -130,7 +130,8 @@ def test_a_block_reaches_every_dependant_with_the_chain_to_its_cause() -> None:
     node = resolved.nodes["c"]
     assert (node.state, node.reason_code) == ("blocked", "service_unavailable")
     assert node.reason == (
-        "requires m.m@1 of m, which is blocked: requires x.y@1 of a, which failed: exit status 1"
+        "requires m.m@1 of m (only provider), which is blocked: "
+        "requires x.y@1 of a (mesh.json:2), which failed: exit status 1"
     )
     assert resolved.order == ()
 
@@ -167,6 +168,37 @@ def optional(*offered: Known, services: tuple[dict[str, object], ...] = ()) -> B
     resolved = graph(known("c", requires=["x.y@1?"]), *offered, services=services)
     assert resolved.nodes["c"].state == "ready"
     return resolved.binding("c", "x.y", 1)
+
+
+def test_a_module_that_is_served_elsewhere_needs_no_package_and_blocks_who_requires_it() -> None:
+    modules = {"c": True, "far": {"endpoint": "dns:///far:443"}}
+    choice = [choose("x.y@1", "far")]
+    nodes = graph(C, modules=modules, services=choice).nodes
+    elsewhere = "it is served at dns:///far:443, and this mesh connects to no remote endpoint"
+    why = f"{elsewhere}; take the endpoint out"
+    assert (nodes["far"].state, nodes["far"].reason) == ("blocked", why)
+    assert nodes["c"].reason == f"requires x.y@1 of far (mesh.json:2), which failed: {why}"
+
+
+def test_one_dataset_has_one_boundary() -> None:
+    def store(module: str, *requires: str) -> Known:
+        return known(module, provides=["state.documents@1"], requires=requires)
+
+    base, front, outer = store("base"), *(store(each, "state.documents@1") for each in ("front", "outer"))
+    user = known("user", requires=["state.documents@1"])
+    chain = [
+        choose("state.documents@1", "outer"),
+        choose("state.documents@1", "front", "outer"),
+        choose("state.documents@1", "base", "front"),
+    ]
+    assert not problems_of(base, front, outer, user, services=chain)
+    for past in ("front", "base"):
+        assert problems_of(
+            base, front, outer, user, services=[*chain, choose("state.documents@1", past, "user")]
+        ) == [
+            f"mesh.json:5: user would reach state.documents@1 of {past} past outer, which is selected for "
+            "every consumer: a composition has one dataset; select outer for it, or remove the selection"
+        ]
 
 
 def test_an_optional_requirement_binds_if_it_can() -> None:

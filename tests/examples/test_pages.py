@@ -15,7 +15,7 @@ from tests.examples.mesh import EXAMPLES, PATIENCE, ROOT, WUU_MESH, Mesh
 from tests.examples.page import Block, blocks, commands, frames, write_files
 from tests.examples.plugin import Plugin
 
-PAGES = ("operators.md", "plugin-authors.md", "provider-authors.md", "wire.md")
+PAGES = ("composition.md", "operators.md", "plugin-authors.md", "provider-authors.md", "wire.md")
 
 MESSAGES = {"initialize": Initialize, "service.invoke": ServiceInvoke, "tool.execute": ToolExecute}
 
@@ -30,7 +30,7 @@ def of_kind(kind: str) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("page", ["operators.md", "plugin-authors.md", "provider-authors.md"])
+@pytest.mark.parametrize("page", PAGES[:-1])
 def test_the_commands_of_a_page_print_what_it_says(page: str) -> None:
     with Mesh() as mesh:
         write_files(page, mesh.directory)

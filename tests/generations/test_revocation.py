@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -118,7 +119,8 @@ async def test_consumers_become_inactive_and_what_they_contributed_is_withdrawn_
     await mesh.switch("word", enabled=False)
     row = mesh.module("top")
     assert (row["state"], row["error"]["code"]) == ("blocked", "service_unavailable")
-    assert row["error"]["message"] == "requires probe.word@1 of word, which is disabled"
+    said = r"requires probe\.word@1 of word \(.*composition\.json:\d+\), which is disabled"
+    assert re.fullmatch(said, row["error"]["message"])
     assert await mesh.happens("module", "top", "inactive")
     await mesh.call("probe.gate@1", "let", {"key": "k"})
     _, top, word = await call

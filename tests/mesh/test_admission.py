@@ -21,11 +21,13 @@ async def mesh() -> AsyncIterator[Mesh]:
             requires=[
                 "probe.callee@1",
                 "probe.absent@1?",
-                "probe.twice@1?",
-                "probe.callee@7?",
+                "probe.majors@1",
+                "probe.majors@2",
                 "probe.streams@1",
             ],
         ),
+        probe("torn", requires=["probe.twice@1?"]),
+        probe("late", requires=["probe.callee@7?"]),
         probe(
             "callee",
             provides=["probe.callee@1", "probe.twice@1", "probe.majors@1", "probe.majors@2.5.1"],
@@ -103,9 +105,9 @@ async def test_without_a_major_the_declared_one_is_meant(caller: Caller) -> None
 
 
 async def test_without_a_major_two_declared_ones_are_an_invalid_request(caller: Caller) -> None:
-    error = await failure(caller.invoke("probe.callee", "echo"))
+    error = await failure(caller.invoke("probe.majors", "echo"))
     assert error.code == "invalid_request"
-    assert "probe.callee@1, probe.callee@7" in error.message
+    assert "probe.majors@1, probe.majors@2" in error.message
 
 
 async def test_a_module_cannot_address_another_directly(caller: Caller) -> None:
@@ -161,16 +163,21 @@ async def test_an_optional_service_without_a_provider_is_absent(caller: Caller) 
     assert (error.code, error.outcome) == ("service_optional_absent", "not_dispatched")
 
 
-async def test_a_service_with_two_providers_and_no_selection_is_ambiguous(caller: Caller) -> None:
-    error = await failure(caller.invoke("probe.twice@1", "echo"))
-    assert (error.code, error.outcome) == ("service_ambiguous", "not_dispatched")
-    assert "callee and other" in error.message
-
-
-async def test_a_service_in_another_major_is_a_version_mismatch(caller: Caller) -> None:
-    error = await failure(caller.invoke("probe.callee@7", "echo"))
-    assert (error.code, error.outcome) == ("service_version_mismatch", "not_dispatched")
-    assert "probe.callee@1" in error.message
+@pytest.mark.parametrize(
+    ("module", "service", "code", "names"),
+    [
+        ("torn", "probe.twice@1", "service_ambiguous", "callee and other"),
+        ("late", "probe.callee@7", "service_version_mismatch", "probe.callee@1"),
+    ],
+)
+async def test_a_wrong_choice_blocks_who_could_do_without_and_is_what_its_calls_hear(
+    mesh: Mesh, module: str, service: str, code: str, names: str
+) -> None:
+    row = mesh.module(module)
+    assert (row["state"], row["error"]["code"]) == ("blocked", code)
+    error = await failure(mesh.call(service, "echo", as_module=module))
+    assert (error.code, error.outcome) == (code, "not_dispatched")
+    assert names in error.message
 
 
 async def test_the_binding_is_looked_at_before_the_method(caller: Caller) -> None:

@@ -104,11 +104,15 @@ async def test_a_module_that_cannot_start_says_why(mesh: Mesh, module: str, code
 @pytest.mark.parametrize(
     ("module", "code", "message"),
     [
-        ("dependant", "service_unavailable", r"probe\.failing@1 of prepare-fails, which .*no such table"),
+        (
+            "dependant",
+            "service_unavailable",
+            r"probe\.failing@1 of prepare-fails \(only provider\), which .*no such table",
+        ),
         (
             "dependant-of-dependant",
             "service_unavailable",
-            r"probe\.dependant@1 of dependant, which is blocked",
+            r"probe\.dependant@1 of dependant \(only provider\), which is blocked",
         ),
         ("lonely", "service_not_found", r"probe\.nobody-has-it@1, which no module .* provides"),
     ],
