@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from router.cli import complete
-from router.cli.composition_commands import composition
-from router.cli.form import Form
+from router.cli.composition.commands import composition
+from router.cli.graph.form import Form
 from router.cli.options import (
     CompositionOption,
     FileArgument,
@@ -20,7 +20,7 @@ from router.cli.options import (
     TimeoutOption,
     refuse_arguments,
 )
-from router.cli.plugin import plugin
+from router.cli.plugin.commands import plugin
 
 _SETTINGS = {"help_option_names": ["--help", "-h"]}
 _REFUSING = {"allow_extra_args": True}
@@ -157,7 +157,7 @@ def graph(
 
     The tree names what chose each provider. Drawings go to standard output: --format svg > mesh.svg
     """
-    from router.cli.graph import draw
+    from router.cli.graph.draw import draw
 
     draw(home, composition, form, json=json)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from router.cli.composition import accepted, composition_or_fail
+from router.cli.composition.named import accepted, composition_or_fail
 from router.cli.exits import explained
 from router.cli.session import Session
 from router.cli.transition import carry_out

@@ -13,7 +13,7 @@ from pathlib import Path
 import typer
 
 from router.cli.answer import emit
-from router.cli.composition import accepted, read_or_fail
+from router.cli.composition.named import accepted, read_or_fail
 from router.cli.exits import EXIT_ERROR, EXIT_USAGE, explained, fail, say
 from router.cli.explanation import UNKNOWN, explanation_json, print_explanation
 from router.cli.remembered import remembered, states_of, was_started

@@ -12,12 +12,12 @@ from rich.console import Console
 from contract.declaration import parse_service
 from contract.errors import MeshError
 from router.cli.answer import emit
-from router.cli.composition import accepted
+from router.cli.composition.named import accepted
 from router.cli.exits import EXIT_ERROR, EXIT_USAGE, explained, fail, say
 from router.cli.explanation import UNKNOWN
 from router.cli.given import repeated
+from router.cli.graph.picture import named, picture, source_of
 from router.cli.offer import SERVES, Found, Offer, Wanted
-from router.cli.picture import named, picture, source_of
 from router.cli.terminal import console, printable
 from router.composition.choice import listed
 from router.composition.nearest import nearest

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import msgspec
 import typer
 
-from router.cli.composition import reject, workspace
+from router.cli.composition.named import reject, workspace
 from router.cli.exits import EXIT_ERROR, EXIT_INTERRUPTED, fail
 from router.home import Home, Running
 

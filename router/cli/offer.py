@@ -111,8 +111,7 @@ class Found:
     def _action(self, module: str, package: Package, wanted: Wanted, major: int) -> tuple[str, str, str]:
         """Why the module does not serve, and what to do where; nothing for one that does."""
         entry, state = self.composed.modules.get(module), self.states.get(module)
-        ledger = self.discovery.ledger
-        if ledger is not None and (distrusted := ledger.verdict(package)):
+        if distrusted := self.discovery.verdict(package):
             # A verdict reads "it is not trusted; `wuu-mesh plugin trust …` grants that".
             why, _, remedy = distrusted.partition("; ")
             return f"may not run: {why}", remedy or "`wuu-mesh plugin list` says more", ""

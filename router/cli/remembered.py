@@ -53,7 +53,7 @@ def remembered(home: Home, composed: Composed, discovery: Discovery) -> Remember
             package = discovery.packages.get(module)
             if package is None or not entry.enabled or entry.endpoint is not None:
                 continue
-            if discovery.ledger is not None and (why := discovery.ledger.verdict(package)):
+            if why := discovery.verdict(package):
                 distrusted[module] = why
             try:
                 key = declaration_key(package.fingerprint, entry.config, HOST_FEATURES)

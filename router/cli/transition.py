@@ -11,7 +11,7 @@ from rich.text import Text
 
 from contract.errors import CODES
 from router.cli.answer import emit
-from router.cli.composition import reject
+from router.cli.composition.named import reject
 from router.cli.difference import difference_json, print_difference, problem_json
 from router.cli.exits import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_NO_MESH, NoMesh, explained, fail, say
 from router.cli.happening import Happening, told

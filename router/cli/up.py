@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console, Group
 from rich.live import Live
 
-from router.cli.composition import accepted, read_or_fail
+from router.cli.composition.named import accepted, read_or_fail
 from router.cli.exits import NoMesh, explained
 from router.cli.given import repeated
 from router.cli.happening import Events, Happening, told

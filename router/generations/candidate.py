@@ -165,17 +165,13 @@ class Candidate:
     async def _check_trust(self, package: Package) -> None:
         """Leaves out a package that may not run. Where it ran, or is new, that costs the candidate."""
         module, base = package.manifest.id, self.base
-        why = await beside(self._verdict, package)
+        why = await beside(self.discovery.verdict, package)
         if not why:
             return
         node = base.graph.nodes.get(module) if base is not None else None
         if base is not None and not self.as_it_is and (node is None or node.state != "disabled"):
             raise Dropped([Fault(module, MeshError("module_revoked", f"{module} may not run: {why}"))])
         self._distrusted[module] = why
-
-    def _verdict(self, package: Package) -> str:
-        ledger = self.discovery.ledger
-        return ledger.verdict(package) if ledger is not None else ""
 
     def _is_new(self, module: str) -> bool:
         """Whether the module must be started to be known; what is known of the others is taken over."""
@@ -235,7 +231,9 @@ class Candidate:
             declaration = instance.declaration
             assert declaration is not None
             workshop.journal.keep_declaration(self._key(module), declaration)
-            await self._check_unchanged(instance.package)
+            # What was started may be other bytes than those that are trusted.
+            if why := await beside(self.discovery.changed, instance.package):
+                raise MeshError("host_error", f"its package was changed while it was started: {why}")
         except MeshError as error:
             self._fail(instance, error)
             return
@@ -247,15 +245,6 @@ class Candidate:
             return
         workshop.shapes.learn(declaration)
         self._know(module, declaration)
-
-    async def _check_unchanged(self, package: Package) -> None:
-        """Raises where what was started may be other bytes than those that are trusted."""
-        ledger = self.discovery.ledger
-        if ledger is None or not ledger.is_by_bytes(package.root):
-            return
-        why = await beside(self._verdict, Package(package.root, package.manifest))
-        if why:
-            raise MeshError("host_error", f"its package was changed while it was started: {why}")
 
     def _initialization(self, instance: Instance) -> InitializeRequest:
         config = self.entry(instance.module).config

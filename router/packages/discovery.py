@@ -60,6 +60,16 @@ class Discovery:
                     kept[module] = Package(root, manifest)
         return Discovery(packages, tuple(problems), declarative, self.ledger)
 
+    def verdict(self, package: Package) -> str:
+        """Why a package may not run, with the remedy; empty where it may."""
+        return self.ledger.verdict(package) if self.ledger is not None else ""
+
+    def changed(self, package: Package) -> str:
+        """Why a package is not what it was when it was looked at; empty where any bytes of it may run, too."""
+        if self.ledger is None or not self.ledger.is_by_bytes(package.root):
+            return ""
+        return self.verdict(Package(package.root, package.manifest))
+
     def with_ledger_as_it_is(self) -> Discovery:
         """The same with what is installed and trusted now."""
         assert self.ledger is not None, "packages of a home come with its ledger"

@@ -12,13 +12,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from router.cli.dot import dot
-from router.cli.drawing import drawing
-from router.cli.form import Form
-from router.cli.mermaid import mermaid
-from router.cli.svg import svg
+from router.cli.graph.dot import dot
+from router.cli.graph.drawing import drawing
+from router.cli.graph.form import Form
+from router.cli.graph.mermaid import mermaid
+from router.cli.graph.svg import svg
+from router.cli.graph.tree import tree
 from router.cli.terminal import console
-from router.cli.tree import tree
 from tests.cli.command import composed
 from tests.support.composition import Entry, probe, select
 from tests.support.mesh import Mesh, running

@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.cli.layout import Box, layout
+from router.cli.graph.layout import Box, layout
 
 Graph = tuple[list[Box], list[tuple[int, int]]]
 

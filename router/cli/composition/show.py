@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from router.cli.answer import emit
-from router.cli.composition import accepted, composition_or_fail
+from router.cli.composition.named import accepted, composition_or_fail
 from router.cli.exits import explained
 from router.cli.terminal import console, print_table, table
 from router.composition.composed import Composed, Step

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from router.cli.answer import emit
-from router.cli.plugin_telling import about_packages, progress, tell
+from router.cli.plugin.telling import about_packages, progress, tell
 from router.home import Home
 from router.packages.installation import INTEGRITY, Inspection, inspect
 from router.packages.relation import Relation

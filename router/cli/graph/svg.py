@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 from rich.cells import cell_len
 
-from router.cli.drawing import Drawing, Line, Vertex
-from router.cli.layout import MARGIN, Box, Layout, Point, layout
+from router.cli.graph.drawing import Drawing, Line, Vertex
+from router.cli.graph.layout import MARGIN, Box, Layout, Point, layout
 
 _COLUMN = 7.4
 """The width of a character of the font, in pixels: monospaced ones differ by a tenth of it."""

@@ -35,7 +35,7 @@ PackageArgument = Annotated[str, typer.Argument(metavar="ID", help="The package.
 @plugin.command("list")
 def list_packages(home: HomeOption = None, json: JsonOption = False) -> None:
     """Show what is installed and what is trusted in its place."""
-    from router.cli.plugin_list import show
+    from router.cli.plugin.list import show
 
     show(home, json=json)
 
@@ -46,7 +46,7 @@ def inspect(source: SourceArgument, home: HomeOption = None, json: JsonOption = 
 
     Runs nothing of it.
     """
-    from router.cli.plugin_inspect import show
+    from router.cli.plugin.inspect import show
 
     show(home, source, json=json)
 
@@ -70,7 +70,7 @@ def install(
 
     It is copied: changing DIR or ZIP afterwards changes nothing here.
     """
-    from router.cli.plugin_install import install
+    from router.cli.plugin.install import install
 
     install(home, source, integrity, json=json)
 
@@ -89,7 +89,7 @@ def update(
 
     From the source that it was installed from, it stays trusted and enabled as it was.
     """
-    from router.cli.plugin_install import update
+    from router.cli.plugin.install import update
 
     update(home, module, source, trust=trust, json=json)
 
@@ -97,7 +97,7 @@ def update(
 @plugin.command()
 def remove(module: PackageArgument, home: HomeOption = None, json: JsonOption = False) -> None:
     """Remove an installed package, and the trust in it."""
-    from router.cli.plugin_install import remove
+    from router.cli.plugin.install import remove
 
     remove(home, module, json=json)
 
@@ -126,7 +126,7 @@ def trust(
     json: JsonOption = False,
 ) -> None:
     """Trust a package with the bytes that it has now."""
-    from router.cli.plugin_trust import trust
+    from router.cli.plugin.trust import trust
 
     trust(home, package, development, json=json)
 
@@ -141,6 +141,6 @@ def untrust(
     json: JsonOption = False,
 ) -> None:
     """Take trust back. What is installed stays so, and does not run."""
-    from router.cli.plugin_trust import untrust
+    from router.cli.plugin.trust import untrust
 
     untrust(home, package, json=json)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from router.cli.answer import emit
-from router.cli.plugin_telling import about_packages, tell
+from router.cli.plugin.telling import about_packages, tell
 from router.cli.terminal import console, print_table, printable, table
 from router.home import Home
 from router.packages.catalog import trusted_in_place

@@ -22,7 +22,7 @@ _WorkspaceArgument = Annotated[
 @composition.command()
 def show(composition: CompositionOption = None, home: HomeOption = None, json: JsonOption = False) -> None:
     """Show what the files of a composition come to, and which of them said what."""
-    from router.cli.composition_show import show
+    from router.cli.composition.show import show
 
     show(home, composition, json=json)
 
@@ -39,7 +39,7 @@ def migrate(
 
     Nothing else of the file is touched: each version reads the ones before it as they are.
     """
-    from router.cli.composition_migrate import migrate
+    from router.cli.composition.migrate import migrate
 
     migrate(file, check=check, json=json)
 
@@ -59,7 +59,7 @@ def trust(workspace: _WorkspaceArgument = None, home: HomeOption = None, json: J
 
     It is .wuu/composition.json with what it includes; once a byte of them is another, it is ignored again.
     """
-    from router.cli.composition_trust import trust
+    from router.cli.composition.trust import trust
 
     trust(home, workspace, json=json)
 
@@ -67,6 +67,6 @@ def trust(workspace: _WorkspaceArgument = None, home: HomeOption = None, json: J
 @composition.command()
 def untrust(workspace: _WorkspaceArgument = None, home: HomeOption = None, json: JsonOption = False) -> None:
     """Ignore the composition of a workspace from now on."""
-    from router.cli.composition_trust import untrust
+    from router.cli.composition.trust import untrust
 
     untrust(home, workspace, json=json)

@@ -8,17 +8,17 @@ from typing import Any
 import typer
 
 from router.cli.answer import emit
-from router.cli.composition import accepted
-from router.cli.dot import dot
-from router.cli.drawing import drawing
+from router.cli.composition.named import accepted
 from router.cli.exits import EXIT_USAGE, explained, fail, say
 from router.cli.explain import steps_json
-from router.cli.form import Form
-from router.cli.mermaid import mermaid
-from router.cli.picture import named, picture
-from router.cli.svg import svg
+from router.cli.graph.dot import dot
+from router.cli.graph.drawing import drawing
+from router.cli.graph.form import Form
+from router.cli.graph.mermaid import mermaid
+from router.cli.graph.picture import named, picture
+from router.cli.graph.svg import svg
+from router.cli.graph.tree import tree
 from router.cli.terminal import PIPE_WIDTH, console, printable
-from router.cli.tree import tree
 from router.home import Home
 from wuu.mesh.v1.control_pb2 import GetGraphResponse, GraphEdge
 

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from router.cli.composition import read_or_fail
+from router.cli.composition.named import read_or_fail
 from router.cli.exits import EXIT_USAGE, NoMesh, fail
 from router.cli.remembered import remembered
 from router.cli.session import Session

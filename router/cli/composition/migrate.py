@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from router.cli.answer import emit
-from router.cli.composition import accepted
+from router.cli.composition.named import accepted
 from router.cli.exits import EXIT_ERROR, EXIT_USAGE, fail, say
 from router.composition.document import parse_document
 from router.composition.form import VERSION

@@ -11,8 +11,8 @@ import typer
 from contract.errors import MeshError
 from router.cli.answer import emit
 from router.cli.exits import EXIT_USAGE, fail, say
-from router.cli.plugin_notice import published, refused, tell_taken_in
-from router.cli.plugin_telling import about_packages, progress, tell, waiting
+from router.cli.plugin.notice import published, refused, tell_taken_in
+from router.cli.plugin.telling import about_packages, progress, tell, waiting
 from router.cli.terminal import printable
 from router.cli.transition import conclude
 from router.home import Home

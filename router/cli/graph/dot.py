@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from router.cli.drawing import Drawing, Line, Vertex
+from router.cli.graph.drawing import Drawing, Line, Vertex
 
 _COLOURS = {"good": "#2e7d32", "waiting": "#b26a00", "bad": "#c62828", "off": "#757575"}
 """Colours that can be read on white and on black."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from router.cli.drawing import Drawing, Line, Vertex
+from router.cli.graph.drawing import Drawing, Line, Vertex
 
 _CLASSES = {
     "good": "stroke:#2e7d32,stroke-width:2px",

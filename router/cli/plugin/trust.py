@@ -7,8 +7,8 @@ from pathlib import Path
 
 from router.cli.answer import emit
 from router.cli.exits import EXIT_USAGE, fail, say
-from router.cli.plugin_notice import published, refused, tell_taken_in
-from router.cli.plugin_telling import about_packages, tell
+from router.cli.plugin.notice import published, refused, tell_taken_in
+from router.cli.plugin.telling import about_packages, tell
 from router.cli.transition import conclude
 from router.home import Home
 from router.packages.ledger import Ledger, authorize

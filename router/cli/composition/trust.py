@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from router.cli.answer import emit
-from router.cli.composition import accepted, workspace
+from router.cli.composition.named import accepted, workspace
 from router.cli.exits import EXIT_USAGE, explained, fail, say
 from router.home import Home
 from router.reading import WORKSPACE, gather, workspace_file

@@ -1,0 +1,1 @@
+"""`wuu-mesh composition`, and the composition that other commands name."""

@@ -1,0 +1,1 @@
+"""`wuu-mesh graph`, and the picture that `explain` reads."""

@@ -1,0 +1,1 @@
+"""`wuu-mesh plugin`."""
