@@ -65,7 +65,7 @@ class Discovery:
         return self.ledger.verdict(package) if self.ledger is not None else ""
 
     def changed(self, package: Package) -> str:
-        """Why a package is not what it was when it was looked at; empty where any bytes of it may run, too."""
+        """Why a package is not what it was when it was looked at; empty where any bytes may run, too."""
         if self.ledger is None or not self.ledger.is_by_bytes(package.root):
             return ""
         return self.verdict(Package(package.root, package.manifest))

@@ -201,10 +201,19 @@ class Ledger:
     def _verdict_in_place(self, package: Package) -> str:
         module, source = package.manifest.id, f"directory:{package.root}"
         if self.trusts(module, package.fingerprint, source):
-            return ""
+            return uncovered(package.root)
         before = any(each.id == module and each.source == source for each in self.trusted)
         why = "it has changed since it was trusted" if before else "it is not trusted"
         return f"{why}; look at it and run `wuu-mesh plugin trust {package.root}`"
+
+
+def uncovered(root: Path) -> str:
+    """Why the trust in a package that stays where it is would say too little; empty where it says it all."""
+    stray = next((path for path in strays(root) if path.name != ".git"), None)
+    if stray is None:
+        return ""
+    there = stray.relative_to(root)
+    return f"{there} is run with it and is no part of what is trusted; take it out, or install the package"
 
 
 def root_of(home: Home, module: str, fingerprint: str) -> Path:

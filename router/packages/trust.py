@@ -11,7 +11,7 @@ from pathlib import Path
 
 from contract.errors import MeshError
 from router.home import Home
-from router.packages.ledger import Ledger, Trusted, locked
+from router.packages.ledger import Ledger, Trusted, locked, uncovered
 from router.packages.manifest import BadPackage, read_manifest
 from router.packages.package import Package
 from router.packages.snapshot import fingerprint_of_snapshot
@@ -41,6 +41,8 @@ def trust_in_place(home: Home, directory: Path) -> Trusted:
     if source.kind != "directory":
         raise BadPackage(source.path, "is no directory; a ZIP file is installed, and trusted with that")
     package = Package(source.path, read_manifest(source.path))
+    if why := uncovered(package.root):
+        raise BadPackage(package.root, why, module=package.manifest.id)
     given = Trusted(package.manifest.id, package.fingerprint, str(source))
     if source.path.is_relative_to(home.packages.resolve()):
         raise _refused(

@@ -16,6 +16,7 @@ from router.packages import Package, discover, first_party_directory, read_manif
 from router.packages.discovery import installed
 from router.packages.installation import install
 from router.packages.ledger import SHORT, Ledger, Trusted, authorize, locked
+from router.packages.manifest import BadPackage
 from router.packages.source import Source
 from router.packages.trust import trust_in_place, trust_installed, untrust_directory, untrust_module
 from tests.packages.making import write
@@ -137,6 +138,19 @@ def test_a_package_in_its_place_is_trusted_with_the_bytes_that_it_had(home: Home
     assert verdict(home, package(root)) == ""
     untrust_directory(home, root)
     assert verdict(home, package(root)).startswith("it is not trusted")
+
+
+def test_what_no_fingerprint_covers_is_not_run_from_a_place_of_its_own(home: Home, root: Path) -> None:
+    (root / "node_modules").mkdir()
+    with pytest.raises(BadPackage, match="node_modules is run with it and is no part of what is trusted"):
+        trust_in_place(home, root)
+    (root / "node_modules").rmdir()
+    (root / ".git").mkdir()
+    trust_in_place(home, root)
+    assert verdict(home, package(root)) == ""
+    (root / "src").mkdir()
+    (root / "src" / "__pycache__").mkdir()
+    assert verdict(home, package(root)).startswith("src/__pycache__ is run with it")
 
 
 def test_trust_is_bound_to_its_source(home: Home, root: Path, tmp_path: Path) -> None:
