@@ -25,7 +25,10 @@ VERSIONS = (2, 3, VERSION)
 _Module = Annotated[str, Meta(min_length=1, description="The id of a module.")]
 _Service = Annotated[
     str,
-    Meta(pattern=f"^(?:{SERVICE_NAME.pattern})$", description="The name of a service: `state.documents`."),
+    Meta(
+        pattern=rf"^(?:{SERVICE_NAME.pattern})$(?!\n)",
+        description="The name of a service: `state.documents`.",
+    ),
 ]
 _Major = Annotated[int, Meta(ge=1, description="The major version of the service: `1`.")]
 _Seconds = Annotated[
@@ -47,7 +50,7 @@ _Config = Annotated[
 _Endpoint = Annotated[
     str,
     Meta(
-        pattern=r"^dns:///.+",
+        pattern=r"^dns:///.+$(?!\n)",
         description="Where the module is served, instead of being started: `dns:///host:port`.",
     ),
 ]

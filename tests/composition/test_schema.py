@@ -19,7 +19,7 @@ VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 EDITORS = Path(__file__).parents[2] / "gen" / "composition.schema.json"
 
 names = st.sampled_from(["a", "example.b", "c/d~e", ""])
-services = st.sampled_from(["state.documents", "a.b-c", "State", "a", ""])
+services = st.sampled_from(["state.documents", "a.b-c", "State", "a", "", "a.b\n"])
 majors = st.sampled_from([1, 2, 0, -1, "1", None, True])
 odd = st.sampled_from([None, True, 0, 1, "", "x", [], {}, [1], {"a": 1}])
 selections = st.fixed_dictionaries(
@@ -32,7 +32,7 @@ entries = st.booleans() | st.fixed_dictionaries(
         "enabled": st.booleans() | odd,
         "config": st.just({"x": [1]}) | odd,
         "timeout": st.sampled_from([1, 0.5, 0, -1, 86400, 86401, "5", True]),
-        "endpoint": st.sampled_from(["dns:///a:1", "dns:///", "a:1", 1]),
+        "endpoint": st.sampled_from(["dns:///a:1", "dns:///", "dns:///a:1\n", "a:1", 1]),
     },
 )
 modules = st.dictionaries(st.sampled_from(["a", "example.b"]), entries | odd, max_size=2)

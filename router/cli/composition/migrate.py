@@ -13,8 +13,8 @@ from router.cli.answer import emit
 from router.cli.composition.named import accepted
 from router.cli.exits import EXIT_ERROR, EXIT_USAGE, fail, say
 from router.composition.document import parse_document
-from router.composition.form import VERSION
-from router.composition.position import locate
+from router.composition.form import VERSION, VERSIONS
+from router.composition.position import Malformed, locate
 
 
 def migrate(file: Path, *, check: bool, json: bool) -> None:
@@ -22,8 +22,7 @@ def migrate(file: Path, *, check: bool, json: bool) -> None:
     try:
         text = file.read_bytes()
         with accepted(json=json):
-            before = parse_document(text, name=str(file)).version
-        rewritten = _rewritten(text)
+            before, rewritten = _rewritten(text, str(file))
         if not check and rewritten != text:
             _replace(file, rewritten)
     except OSError as unusable:
@@ -40,13 +39,25 @@ def migrate(file: Path, *, check: bool, json: bool) -> None:
         raise typer.Exit(EXIT_ERROR)
 
 
-def _rewritten(text: bytes) -> bytes:
-    """The document with the number of its version replaced, and every other byte as it was."""
-    located = locate(text)
+def _rewritten(text: bytes, name: str) -> tuple[int, bytes]:
+    """The version of a document, and the document with that replaced and every other byte as it was.
+
+    Raises `Rejected` where it is none: by the rules of the version that it gets, since a field that the old
+    one did not have is what may have sent somebody here.
+    """
+    try:
+        located = locate(text)
+    except Malformed:
+        return parse_document(text, name=name).version, text
+    version = located.value.get("version") if isinstance(located.value, dict) else None
+    if version not in VERSIONS:
+        return parse_document(text, name=name).version, text
     start, end = located.spans["/version"]
     head, tail = located.text[:start].encode(), located.text[end:].encode()
     mark = text[: len(text) - len(located.text.encode())]
-    return mark + head + str(VERSION).encode() + tail
+    rewritten = mark + head + str(VERSION).encode() + tail
+    parse_document(rewritten, name=name)
+    return version, rewritten
 
 
 def _replace(file: Path, text: bytes) -> None:
