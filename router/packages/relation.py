@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import nodesemver
 import semver
 
 if TYPE_CHECKING:
@@ -50,17 +49,25 @@ def admits(range: str, version: str) -> bool:  # noqa: A002 (the word of the sou
     if why := check_range(range):
         raise ValueError(why)
     semver.Version.parse(version)
-    # What is left out accepts any version; `*` is a range, which admits no prerelease.
-    return not range or bool(nodesemver.satisfies(version, range, False))
+    if not range:
+        # What is left out accepts any version; `*` is a range, which admits no prerelease.
+        return True
+    import nodesemver  # It takes longer to load than a package to be read.
+
+    return bool(nodesemver.satisfies(version, range, False))
 
 
 @lru_cache(maxsize=4096)
 def check_range(range: str) -> str:  # noqa: A002
     """Why a text is no range of versions; empty where it is one."""
+    if not range:
+        return ""
     if len(range) > RANGE_LIMIT:
         return f"has more than {RANGE_LIMIT} characters"
     if _NUMBER_PAST_ALL.search(range):
         return f"'{range}' has a number of more than 15 digits"
+    import nodesemver
+
     try:
         nodesemver.make_range(range, False)
     except ValueError:

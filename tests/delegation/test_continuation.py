@@ -45,6 +45,14 @@ from wuu.mesh.v1.continuation_pb2 import ContinueRequest
 
 KINDS = {"native": native, "plugin": plugin}
 
+CHAINS = [
+    ("native", "native", "native"),
+    ("native", "plugin", "native"),
+    ("plugin", "native", "plugin"),
+    ("plugin", "plugin", "plugin"),
+]
+"""Each kind before, behind and between the other."""
+
 EVERYBODY = (GATEKEEPER, native("outer"), native("inner"), native("tools", "tools"), native("plain", "plain"))
 ROUTES = [*chain(["outer", "inner", "tools"]), *chain(["plain", "tools"])[1:]]
 
@@ -63,9 +71,7 @@ async def own_mesh() -> AsyncIterator[Mesh]:
         yield mesh
 
 
-@pytest.mark.parametrize("outer", KINDS)
-@pytest.mark.parametrize("inner", KINDS)
-@pytest.mark.parametrize("tools", KINDS)
+@pytest.mark.parametrize(("outer", "inner", "tools"), CHAINS)
 async def test_a_call_goes_down_a_chain_of_native_modules_and_plugins(
     outer: str, inner: str, tools: str
 ) -> None:

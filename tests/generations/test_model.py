@@ -31,7 +31,7 @@ from wuu.mesh.v1.control_pb2 import (
     ListEventsResponse,
 )
 
-WALKS = int(os.environ.get("WUU_TEST_MODEL_WALKS", "2"))
+WALKS = int(os.environ.get("WUU_TEST_MODEL_WALKS", "1"))
 STEPS = 12
 
 WORDS = ("one", "two")

@@ -12,7 +12,7 @@ from tests.state.conftest import Make
 from tests.state.instance import Instance, Place, transaction, write
 from wuu.state.documents.v1 import documents_pb2 as pb
 
-ROUNDS = int(os.environ.get("WUU_TEST_CRASH_ROUNDS", "3"))
+ROUNDS = int(os.environ.get("WUU_TEST_CRASH_ROUNDS", "2"))
 WORKERS = 6
 
 
