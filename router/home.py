@@ -92,11 +92,6 @@ class Home:
         return self.root / "journal.sqlite3"
 
     @property
-    def workspaces(self) -> Path:
-        """Which compositions of workspaces are trusted."""
-        return self.root / "workspaces.json"
-
-    @property
     def logs(self) -> Path:
         """The directory of logs."""
         return self.root / "logs"

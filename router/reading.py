@@ -62,8 +62,12 @@ class Composition:
     @property
     def path(self) -> Path | None:
         """The file that applies last; None for the product's own."""
-        files = [source.path for source in self.sources if source.layer != INSTALLED]
-        return files[-1] if files else None
+        return self.files[-1] if self.files else None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that somebody wrote, the one that applies first first."""
+        return tuple(source.path for source in self.sources if source.layer != INSTALLED)
 
     @property
     def given(self) -> Path | None:
@@ -125,13 +129,14 @@ def layers(home: Home, given: Path | None, workspace: Path | None) -> Layers:
 
     Raises OSError for one that cannot be read, and `Rejected` for an include that leads nowhere.
     """
-    sources = list(installed_layer(Ledger.read(home)))
+    ledger = Ledger.read(home)
+    sources = list(installed_layer(ledger))
     untrusted: tuple[Source, ...] = ()
     if user_file().is_file():
         sources += gather(user_file(), USER)
     if workspace is not None and workspace_file(workspace).is_file():
         found = gather(workspace_file(workspace), WORKSPACE)
-        if is_trusted(home.workspaces, found[-1].path, [each.text for each in found]):
+        if is_trusted(ledger, found[-1].path, [each.text for each in found]):
             sources += found
         else:
             untrusted = found

@@ -7,56 +7,43 @@ byte of it or of what it includes is another, it is ignored again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-import filelock
-import msgspec
-
-from contract.errors import MeshError
+from router.home import Home
+from router.packages.ledger import Ledger, Workspace, locked
 
 
-def is_trusted(record: Path, path: Path, texts: Sequence[bytes]) -> bool:
+def is_trusted(ledger: Ledger, path: Path, texts: Sequence[bytes]) -> bool:
     """Whether the file at `path` was trusted with these texts, its own and those that it includes."""
-    return _trusted(record).get(str(path)) == _digest(texts)
+    return _trusted(path, texts) in ledger.workspaces
 
 
-def trust(record: Path, path: Path, texts: Sequence[bytes]) -> None:
+def trust(home: Home, path: Path, texts: Sequence[bytes]) -> None:
     """Trusts the file with these texts, and with no others."""
-    with filelock.FileLock(f"{record}.lock"):
-        _write(record, {**_trusted(record), str(path): _digest(texts)})
+    with locked(home):
+        ledger = Ledger.read(home)
+        replace(ledger, workspaces=(*_others(ledger, path), _trusted(path, texts))).write()
 
 
-def untrust(record: Path, path: Path) -> bool:
+def untrust(home: Home, path: Path) -> bool:
     """Trusts the file no more; False where it was not trusted."""
-    with filelock.FileLock(f"{record}.lock"):
-        trusted = dict(_trusted(record))
-        if trusted.pop(str(path), None) is None:
+    with locked(home):
+        ledger = Ledger.read(home)
+        others = _others(ledger, path)
+        if others == ledger.workspaces:
             return False
-        _write(record, trusted)
+        replace(ledger, workspaces=others).write()
         return True
 
 
-def _digest(texts: Sequence[bytes]) -> str:
+def _others(ledger: Ledger, path: Path) -> tuple[Workspace, ...]:
+    return tuple(each for each in ledger.workspaces if each.path != str(path))
+
+
+def _trusted(path: Path, texts: Sequence[bytes]) -> Workspace:
     whole = hashlib.sha256()
     for text in texts:
         whole.update(len(text).to_bytes(8) + text)
-    return whole.hexdigest()
-
-
-def _trusted(record: Path) -> Mapping[str, str]:
-    """The digest that each file was trusted with, by its path."""
-    try:
-        return msgspec.json.decode(record.read_bytes(), type=dict[str, str])
-    except FileNotFoundError:
-        return {}
-    except msgspec.DecodeError as damaged:
-        remedy = "Move it out of the way; then trust your workspaces again."
-        raise MeshError("host_error", f"{record}: {damaged}", remedy=remedy) from None
-
-
-def _write(record: Path, trusted: Mapping[str, str]) -> None:
-    written = record.with_name(f"{record.name}.new")
-    written.touch(mode=0o600)
-    written.write_bytes(msgspec.json.encode(trusted, order="sorted"))
-    written.replace(record)
+    return Workspace(str(path), whole.hexdigest())

@@ -10,7 +10,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated
@@ -76,6 +76,14 @@ class Development(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An absolute path without symbolic links."""
 
 
+class Workspace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The composition of a workspace that may apply: a file, with its bytes and those of what it includes."""
+
+    path: str
+    """Absolute."""
+    digest: _Fingerprint
+
+
 class _Version(msgspec.Struct, frozen=True):
     schema_version: int
 
@@ -85,6 +93,7 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     installed: tuple[_Row, ...] = ()
     trusted: tuple[Trusted, ...] = ()
     development: tuple[Development, ...] = ()
+    workspaces: tuple[Workspace, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,6 +107,8 @@ class Ledger:
     """What may run, installed or in its own place."""
     development: tuple[Development, ...] = ()
     """The directories that are authorized for development."""
+    workspaces: tuple[Workspace, ...] = ()
+    """The compositions of workspaces that may apply."""
 
     @classmethod
     def read(cls, home: Home) -> Ledger:
@@ -123,7 +134,7 @@ class Ledger:
         )
         if len({row.id for row in rows}) != len(rows):
             raise _unusable(home, "is damaged: it has a package twice")
-        return cls(home, rows, record.trusted, record.development)
+        return cls(home, rows, record.trusted, record.development, record.workspaces)
 
     def write(self) -> None:
         """Makes this the record of the home, in one step. The caller has the home's `locked`."""
@@ -140,6 +151,7 @@ class Ledger:
             ),
             trusted=self.trusted,
             development=self.development,
+            workspaces=self.workspaces,
         )
         # A file of mkstemp is 0600.
         descriptor, new = tempfile.mkstemp(prefix="packages.json.", dir=self.home.root)
@@ -234,7 +246,7 @@ def authorize(home: Home, directory: Path) -> None:
         ledger = Ledger.read(home)
         given = Development(str(directory.resolve()))
         if given not in ledger.development:
-            Ledger(home, ledger.rows, ledger.trusted, (*ledger.development, given)).write()
+            replace(ledger, development=(*ledger.development, given)).write()
 
 
 @contextmanager

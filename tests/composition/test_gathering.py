@@ -101,7 +101,7 @@ def test_the_layers_are_the_user_s_the_workspace_s_and_the_command_line_s(home: 
     write(user_file().with_name("more.json"))
     shared = write(workspace_file(workspace))
     given = write(tmp_path / "given.json")
-    trust(home.workspaces, shared, [shared.read_bytes()])
+    trust(home, shared, [shared.read_bytes()])
     found = layers(home, given, workspace)
     assert [(source.layer, source.path.name) for source in found.sources] == [
         ("user", "more.json"),
@@ -124,15 +124,15 @@ def test_a_workspace_s_file_is_ignored_until_it_is_trusted_as_it_is(home: Home, 
         return bool(found.sources)
 
     assert not applies()
-    trust(home.workspaces, shared, [more.read_bytes(), shared.read_bytes()])
+    trust(home, shared, [more.read_bytes(), shared.read_bytes()])
     assert applies()
     write(more, profile="desktop")
     assert not applies()
     write(more)
     assert applies()
-    assert untrust(home.workspaces, shared)
+    assert untrust(home, shared)
     assert not applies()
-    assert not untrust(home.workspaces, shared)
+    assert not untrust(home, shared)
 
 
 def test_without_files_there_is_the_product_alone(home: Home, tmp_path: Path) -> None:

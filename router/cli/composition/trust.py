@@ -20,8 +20,7 @@ def trust(root: Path | None, named: Path | None, *, json: bool) -> None:
         if not file.is_file():
             fail(EXIT_USAGE, f"{file}: No such file", "Name the directory of a workspace that has one.")
         sources = gather(file, WORKSPACE)
-        home.make()
-        trust_file(home.workspaces, file, [each.text for each in sources])
+        trust_file(home, file, [each.text for each in sources])
         if json:
             emit({"trusted": [str(each.path) for each in sources]})
             return
@@ -34,8 +33,7 @@ def untrust(root: Path | None, named: Path | None, *, json: bool) -> None:
     """Trusts the composition of a workspace no more."""
     with explained():
         home, file = Home.at(root), _file(named)
-        home.make()
-        if not untrust_file(home.workspaces, file):
+        if not untrust_file(home, file):
             fail(EXIT_USAGE, f"{file} is not trusted", "`wuu-mesh composition show` lists what applies.")
         if json:
             emit({"untrusted": str(file)})
