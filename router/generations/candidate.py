@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from contract.context import ROUTER, Phase
+from contract.context import Phase
 from contract.declaration import LIFECYCLE_VERSION
 from contract.errors import MeshError
 from router.composition.composed import Composed
@@ -20,9 +20,11 @@ from router.composition.document import ModuleEntry
 from router.composition.graph import Graph
 from router.composition.resolve import Known, resolve
 from router.events import Events
+from router.generations.binding import bindings
+from router.generations.fault import Dropped, Fault
 from router.generations.generation import Definition, Generation
 from router.generations.journal import Journal, declaration_key
-from router.generations.kernel import SERVED, without_kernel_services
+from router.generations.kernel import without_kernel_services
 from router.generations.refusal import refused
 from router.generations.retirement import Retirement
 from router.generations.shapes import Shapes
@@ -38,23 +40,7 @@ from router.packages.reader import beside
 from router.reading import Composition
 from wuu.mesh.v1.declaration_pb2 import Declaration
 from wuu.mesh.v1.json_pb2 import Json
-from wuu.mesh.v1.lifecycle_pb2 import Binding, InitializeRequest
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """One reason for which a candidate is dropped."""
-
-    module: str
-    error: MeshError
-
-
-class Dropped(Exception):
-    """The candidate failed before its commit."""
-
-    def __init__(self, faults: Iterable[Fault]) -> None:
-        self.faults = tuple(faults)
-        super().__init__("; ".join(f"{fault.module}: {fault.error}" for fault in self.faults))
+from wuu.mesh.v1.lifecycle_pb2 import InitializeRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +132,7 @@ class Candidate:
             if self.distrusts:
                 await self._check_trust(package)
             elif self.base is not None and module in self.base.distrusted:
-                self._distrusted[module] = self.base.distrusted[module]
+                self._distrust(module, self.base.distrusted[module])
             return
         if unsuitable(package.manifest):
             self._know(module, None)  # With the reason, as it is offered.
@@ -171,7 +157,11 @@ class Candidate:
         node = base.graph.nodes.get(module) if base is not None else None
         if base is not None and not self.as_it_is and (node is None or node.state != "disabled"):
             raise Dropped([Fault(module, MeshError("module_revoked", f"{module} may not run: {why}"))])
+        self._distrust(module, why)
+
+    def _distrust(self, module: str, why: str) -> None:
         self._distrusted[module] = why
+        self._know(module, None)
 
     def _is_new(self, module: str) -> bool:
         """Whether the module must be started to be known; what is known of the others is taken over."""
@@ -477,26 +467,3 @@ def _first_level(graph: Graph, *, without: set[str]) -> list[str]:
     """The first modules of the graph, providers first, that are not in `without`; empty when all are."""
     left = ([module for module in level if module not in without] for level in graph.levels())
     return next(filter(None, left), [])
-
-
-def bindings(generation: Generation, module: str) -> list[Binding]:
-    """What a consumer is told about where its calls go."""
-    told: list[Binding] = []
-    for edge in generation.graph.nodes[module].bindings:
-        route = generation.route(module, edge.service, edge.major)
-        told.append(
-            Binding(
-                service=edge.service,
-                major=edge.major,
-                provider=edge.provider,
-                descriptor=route.descriptor,
-                file_descriptor_set=route.instance.package.descriptors,
-            )
-        )
-    declaration = generation.instances[module].declaration
-    told.extend(
-        Binding(service=required.name, major=1, provider=ROUTER, descriptor=SERVED[required.name])
-        for required in (declaration.required_services if declaration else ())
-        if required.name in SERVED
-    )
-    return told

@@ -18,8 +18,9 @@ from router.composition.composed import Composed
 from router.composition.graph import Graph
 from router.composition.nearest import nearest
 from router.composition.rejected import Problem, Rejected
-from router.generations.candidate import Candidate, Dropped, Workshop
+from router.generations.candidate import Candidate, Workshop
 from router.generations.difference import Difference, difference
+from router.generations.fault import Dropped
 from router.generations.generation import Generation
 from router.generations.journal import Journal
 from router.generations.revocation import revoke
