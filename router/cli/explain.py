@@ -24,7 +24,8 @@ from router.composition.nearest import nearest
 from router.composition.rejected import Rejected
 from router.generations.kernel import KERNEL_SERVICES
 from router.home import Home
-from wuu.mesh.v1.control_pb2 import GetGraphResponse, GraphEdge, GraphNode, GraphService, GraphStep
+from wuu.mesh.v1.control_pb2 import GetGraphResponse
+from wuu.mesh.v1.graph_pb2 import GraphEdge, GraphNode, GraphService, GraphStep
 
 Served = GraphService | GraphEdge
 """A service as everybody gets it, or as one module does."""

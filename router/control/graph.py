@@ -8,14 +8,8 @@ from router.composition.composed import Composed, Step
 from router.composition.document import Selection
 from router.composition.graph import Absent, Binding, Graph, Node, Selected
 from router.composition.resolve import Known
-from wuu.mesh.v1.control_pb2 import (
-    GetGraphResponse,
-    GraphEdge,
-    GraphNode,
-    GraphService,
-    GraphStep,
-    Problem,
-)
+from wuu.mesh.v1.control_pb2 import GetGraphResponse, Problem
+from wuu.mesh.v1.graph_pb2 import GraphEdge, GraphNode, GraphService, GraphStep
 
 
 def described(

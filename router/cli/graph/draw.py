@@ -20,7 +20,8 @@ from router.cli.graph.svg import svg
 from router.cli.graph.tree import tree
 from router.cli.terminal import PIPE_WIDTH, console, printable
 from router.home import Home
-from wuu.mesh.v1.control_pb2 import GetGraphResponse, GraphEdge
+from wuu.mesh.v1.control_pb2 import GetGraphResponse
+from wuu.mesh.v1.graph_pb2 import GraphEdge
 
 _WRITTEN = {Form.MERMAID: mermaid, Form.DOT: dot, Form.SVG: svg}
 

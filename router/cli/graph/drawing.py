@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from router.cli.terminal import printable
-from wuu.mesh.v1.control_pb2 import GetGraphResponse, GraphEdge, GraphNode, GraphService
+from wuu.mesh.v1.control_pb2 import GetGraphResponse
+from wuu.mesh.v1.graph_pb2 import GraphEdge, GraphNode, GraphService
 
 Kind = Literal["module", "service", "missing"]
 

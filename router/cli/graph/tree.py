@@ -6,7 +6,8 @@ from rich.text import Text
 from rich.tree import Tree
 
 from router.cli.terminal import printable, styled
-from wuu.mesh.v1.control_pb2 import GetGraphResponse, GraphEdge, GraphNode, GraphService
+from wuu.mesh.v1.control_pb2 import GetGraphResponse
+from wuu.mesh.v1.graph_pb2 import GraphEdge, GraphNode, GraphService
 
 
 def tree(shown: GetGraphResponse, title: str) -> Tree:
