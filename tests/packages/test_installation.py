@@ -3,65 +3,28 @@
 from __future__ import annotations
 
 import os
-import socket
 import stat
-import subprocess
-import sys
-import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from contract.errors import MeshError
 from router.home import Home
 from router.packages import BadPackage, Package, read_manifest, snapshot
-from router.packages.installation import Changed, inspect, install, remove, tidy, update
+from router.packages.installation import inspect, install, remove, tidy
 from router.packages.ledger import Ledger
-from router.packages.snapshot import fingerprint_of_snapshot, prune
+from router.packages.snapshot import prune
 from router.packages.source import Source
 from router.packages.trust import untrust_module
+from tests.packages.installing import mesh_of, put, quiet, renew, snapshots, whole
 from tests.packages.making import write
 from tests.packages.zipping import pack
-
-INSTALL = """
-import sys
-from pathlib import Path
-from router.home import Home
-from router.packages.installation import install, update
-from router.packages.source import Source
-
-home, source, left = Home.at(Path(sys.argv[1])), Source.at(Path(sys.argv[2])), int(sys.argv[3])
-
-def told(done, expected):
-    print(done, flush=True)
-    sys.stdin.readline()
-
-try:
-    install(home, source, told=told, waiting=lambda: None)
-except Exception as refused:
-    sys.exit(str(refused))
-"""
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     return Home.at(tmp_path / "home")
-
-
-def quiet(done: int, expected: int) -> None:
-    """Progress that nobody watches."""
-
-
-def put(home: Home, root: Path, integrity: str = "") -> Changed:
-    return install(home, Source.at(root), integrity=integrity, told=quiet, waiting=lambda: None)
-
-
-def renew(home: Home, root: Path, module: str = "example.notes", *, trust: bool = False) -> Changed:
-    return update(home, module, Source.at(root), trust=trust, told=quiet, waiting=lambda: None)
 
 
 def refused(call: object) -> str:
@@ -71,22 +34,6 @@ def refused(call: object) -> str:
     assert error.value.code == "invalid_request"
     assert error.value.remedy
     return error.value.message
-
-
-def snapshots(home: Home) -> set[Path]:
-    return {path for path in home.packages.glob("*/*") if path.is_dir()}
-
-
-def whole(home: Home) -> bool:
-    """Whether everything that is there is recorded, complete and what it was."""
-    ledger = Ledger.read(home)
-    rows = {row.root: row.fingerprint for row in ledger.rows}
-    if not home.packages.exists():
-        return not rows
-    assert [path.name for path in home.packages.iterdir() if path.name.startswith(".")] == []
-    return snapshots(home) == rows.keys() and all(
-        fingerprint_of_snapshot(root) == fingerprint for root, fingerprint in rows.items()
-    )
 
 
 def test_what_is_installed_is_a_copy_that_nobody_changes(home: Home, tmp_path: Path) -> None:
@@ -319,118 +266,6 @@ def test_a_tree_of_any_depth_is_told_and_not_followed_without_end(home: Home, tm
         put(home, root)
 
 
-def test_an_interrupted_install_leaves_nothing(home: Home, tmp_path: Path) -> None:
-    def told(done: int, expected: int) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        install(home, Source.at(write(tmp_path / "notes")), told=told, waiting=lambda: None)
-    assert whole(home)
-    assert not home.ledger.exists()
-
-
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.integers(0, 11))
-def test_an_install_that_is_killed_leaves_nothing_half_installed(
-    tmp_path_factory: pytest.TempPathFactory, steps: int
-) -> None:
-    directory = tmp_path_factory.mktemp("killed")
-    home, root = Home.at(directory / "home"), write(directory / "notes")
-    for number in range(8):
-        (root / f"f{number}").write_text(str(number))
-    with begun(home, root) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        for _ in range(steps):
-            if not process.stdout.readline():
-                break
-            process.stdin.write("\n")
-            process.stdin.flush()
-        process.kill()
-    tidy(home)
-    assert whole(home)
-    if not Ledger.read(home).rows:
-        put(home, root)
-    assert whole(home)
-
-
-@settings(max_examples=15)
-@given(st.integers(0, 360))
-def test_an_install_that_is_killed_at_any_call_of_the_system_leaves_nothing_half_installed(
-    tmp_path_factory: pytest.TempPathFactory, calls: int
-) -> None:
-    """The process counts its audited calls (files opened, made, renamed) and kills itself at one of them."""
-    directory = tmp_path_factory.mktemp("killed")
-    home, root = Home.at(directory / "home"), write(directory / "notes")
-    for number in range(8):
-        (root / f"f{number}").write_text(str(number))
-    code = (
-        "import os, signal, sys\n"
-        + INSTALL.partition("def told")[0]
-        + f"left = [{calls}]\n"
-        + "def counted(event, arguments):\n"
-        + "    left[0] -= 1\n"
-        + "    if left[0] == -1: os.kill(os.getpid(), signal.SIGKILL)\n"
-        + "sys.addaudithook(counted)\n"
-        + "install(home, source, told=lambda done, expected: None, waiting=lambda: None)\n"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", code, home.root, root, "0"], check=False, capture_output=True, timeout=60
-    )
-    assert ended.returncode in (0, -9), ended.stderr
-    tidy(home)
-    assert whole(home)
-    rows = Ledger.read(home).rows
-    assert ended.returncode == -9 or rows
-    if not rows:
-        put(home, root)
-    assert whole(home)
-
-
-def test_installs_at_once_take_their_turns(home: Home, tmp_path: Path) -> None:
-    roots = [write(tmp_path / f"p{number}", id=f"p{number % 4}") for number in range(8)]
-    said: list[str] = []
-
-    def run(root: Path) -> None:
-        process = subprocess.run(
-            [sys.executable, "-c", INSTALL, home.root, root, "0"],
-            input="\n" * 20,
-            text=True,
-            check=False,
-            capture_output=True,
-            timeout=60,
-        )
-        said.append(process.stderr)
-
-    threads = [threading.Thread(target=run, args=(root,)) for root in roots]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert set(Ledger.read(home).installed) == {"p0", "p1", "p2", "p3"}
-    assert len([text for text in said if "is installed already" in text]) == 4
-    assert len([text for text in said if not text]) == 4
-    assert whole(home)
-
-
-def test_who_comes_second_hears_that_it_waits(home: Home, tmp_path: Path) -> None:
-    waited = threading.Event()
-    with begun(home, write(tmp_path / "notes")) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdout.readline()
-        other = Source.at(write(tmp_path / "other", id="other"))
-        second = threading.Thread(
-            target=lambda: install(home, other, told=quiet, waiting=waited.set), daemon=True
-        )
-        second.start()
-        assert waited.wait(30)
-        process.kill()
-    second.join(30)
-    assert set(Ledger.read(home).installed) == {"other"}
-    assert whole(home)
-
-
 def test_prune_keeps_what_the_ledger_names_and_what_is_used(home: Home, tmp_path: Path) -> None:
     root = write(tmp_path / "notes")
     first = put(home, root).row.root
@@ -478,19 +313,6 @@ def test_a_mesh_that_runs_keeps_what_it_may_use_and_another_does_not(home: Home,
     assert snapshots(home) == set()
 
 
-def test_nothing_is_pruned_while_a_command_changes_the_packages(home: Home, tmp_path: Path) -> None:
-    with begun(home, write(tmp_path / "notes")) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        before = sorted(home.packages.rglob("*"))
-        prune(home, [])
-        tidy(home)
-        assert sorted(home.packages.rglob("*")) == before
-        process.kill()
-    tidy(home)
-    assert whole(home)
-
-
 def test_what_is_no_source_says_so(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "empty").mkdir()
@@ -502,50 +324,3 @@ def test_what_is_no_source_says_so(tmp_path: Path) -> None:
         with pytest.raises(BadPackage) as bad:
             Source.at(tmp_path / name)
         assert bad.value.message == why
-
-
-class begun:  # noqa: N801 (it is read as a word)
-    """An install that waits at each step for a line, and is over with the context."""
-
-    def __init__(self, home: Home, root: Path) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", INSTALL, home.root, root, "0"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-
-    def __enter__(self) -> subprocess.Popen[str]:
-        return self._process
-
-    def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            assert stream is not None
-            try:
-                stream.close()
-            except BrokenPipeError:
-                # What was not flushed has nobody left to read it.
-                pass
-
-
-class mesh_of:  # noqa: N801
-    """A control socket that takes connections, as that of a mesh does."""
-
-    def __init__(self, home: Home) -> None:
-        self._path = home.sockets / "control"
-        self._socket = socket.socket(socket.AF_UNIX)
-
-    def __enter__(self) -> Iterator[None]:
-        for directory in (self._path.parent.parent, self._path.parent):
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._socket.bind(str(self._path))
-        self._socket.listen()
-        return iter(())
-
-    def __exit__(self, *_: object) -> None:
-        self._socket.close()
-        self._path.unlink()
-        self._path.parent.rmdir()
