@@ -28,11 +28,9 @@ def start(root: Path | None, composition: Path | None, *, detach: bool) -> None:
     out = console(stderr=True)
     with explained(), accepted():
         home = Home.at(root)
-        if path is not None:
+        # What was committed last starts as it was, and no file is asked.
+        if path is not None or not home.journal.is_file():
             read_or_fail(path, home)
-        elif not home.journal.is_file():
-            # Nothing was committed yet, so that the files of the user and the workspace are what starts.
-            read_or_fail(None, home)
         # The router would only say the same later, and knows of no --home.
         home.make()
         launch = Launch(home, path, attached=not detach)

@@ -197,6 +197,7 @@ class _Reader:
             self.version = value["version"]
         fields = self.members(value, "", DocumentForm)
         self.check_version(fields)
+        self.check_schema(fields.get("$schema", ""))
         return Document(
             version=self.version,
             name=self.name,
@@ -216,9 +217,10 @@ class _Reader:
         value = fields["version"]
         if type(value) is not int or value not in VERSIONS:
             self.note("/version", f"{_shown(value)} is not a known version; write version {VERSION}")
-        schema = fields.get("$schema", "")
-        if not isinstance(schema, str):
-            self.note("/$schema", f"must be a string, not {_shown(schema)}")
+
+    def check_schema(self, value: object) -> None:
+        if not isinstance(value, str):
+            self.note("/$schema", f"must be a string, not {_shown(value)}")
 
     def profile(self, value: object) -> str:
         return self.named(value, "/profile", "profile", PROFILES)

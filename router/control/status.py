@@ -34,7 +34,7 @@ def status(mesh: Mesh, started: float) -> control_pb2.GetStatusResponse:
             version=version("wuu-mesh"),
             home=str(mesh.home.root),
             composition=str(composition.given or ""),
-            sources=[str(source.path) for source in composition.sources],
+            sources=[str(path) for path in composition.files],
             started_unix_ms=round(started * 1000),
             executions=len(mesh.admission.executions),
         ),

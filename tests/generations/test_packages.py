@@ -107,6 +107,7 @@ async def test_a_package_that_is_not_trusted_does_not_run_though_it_is_selected(
     assert mesh.module("wuu.state.sqlite")["state"] == "active"
     word, user = mesh.module("word"), mesh.module("user")
     assert (word["state"], word["error"]["code"]) == ("disabled", "module_revoked")
+    assert word["version"] == "1.0.0"
     assert "may not run: it is not trusted" in word["error"]["message"]
     assert f"wuu-mesh plugin trust {source}" in word["error"]["message"]
     assert user["state"] == "blocked"
@@ -204,6 +205,7 @@ async def test_an_installed_package_joins_the_composition_that_runs(mesh: Mesh) 
     assert "installed word 1.0.0, trusted and enabled" in told
     answer = await said(mesh)
     assert answer["root"].startswith(str(mesh.home / "packages" / "word"))
+    assert mesh.status()["router"]["sources"] == [str(mesh.composition)]
     # It is the snapshot that runs: the source may go.
     package(source, "word", version="9.9.9")
     await mesh.reload("word")
