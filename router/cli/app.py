@@ -16,6 +16,7 @@ from router.cli.options import (
     JsonOption,
     ModuleArgument,
     PictureOption,
+    ServiceArgument,
     StartOption,
     TimeoutOption,
     refuse_arguments,
@@ -110,14 +111,7 @@ def check(
 
 @app.command()
 def explain(
-    service: Annotated[
-        str,
-        typer.Argument(
-            metavar="SERVICE",
-            help="The service: state.documents@1, or without the major.",
-            autocompletion=complete.services,
-        ),
-    ],
+    service: ServiceArgument,
     consumer: Annotated[
         str,
         typer.Option(
@@ -300,14 +294,7 @@ def events(
 
 @app.command()
 def call(
-    service: Annotated[
-        str,
-        typer.Argument(
-            metavar="SERVICE",
-            help="The service: state.documents@1, or without the major.",
-            autocompletion=complete.services,
-        ),
-    ],
+    service: ServiceArgument,
     method: Annotated[
         str,
         typer.Argument(

@@ -88,6 +88,15 @@ FileArgument = Annotated[
     ),
 ]
 
+ServiceArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SERVICE",
+        help="The service: state.documents@1, or without the major.",
+        autocompletion=complete.services,
+    ),
+]
+
 ModuleArgument = Annotated[
     str, typer.Argument(metavar="MODULE", help="The module.", autocompletion=complete.modules)
 ]

@@ -6,7 +6,7 @@ reference*, `dependencies`, `requires`, `breaks`, `conflicts`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
@@ -75,21 +75,27 @@ def broken_pairs(
     modules: Mapping[str, ModuleEntry], relations: Mapping[str, Relations], active: Collection[str]
 ) -> Iterator[Problem]:
     """The pairs that cannot be active together and would be."""
-    for module in sorted(active):
-        for other in relations.get(module, NONE).breaks:
-            if other in active and other != module:
-                message = f"{module} breaks {other}: they cannot be active together; disable one of them"
-                yield Problem(modules[module].source, message)
+    said = {module: each.breaks for module, each in relations.items()}
+    for module, other in _pairs(said, active):
+        message = f"{module} breaks {other}: they cannot be active together; disable one of them"
+        yield Problem(modules[module].source, message)
 
 
 def conflicting_pairs(
     modules: Mapping[str, ModuleEntry], relations: Mapping[str, Relations], active: Collection[str]
 ) -> Iterator[Problem]:
     """The pairs that had better not be active together and are."""
+    said = {module: each.conflicts for module, each in relations.items()}
+    for module, other in _pairs(said, active):
+        yield Problem(modules[module].source, f"{module} conflicts with {other}; both are active")
+
+
+def _pairs(said: Mapping[str, Sequence[str]], active: Collection[str]) -> Iterator[tuple[str, str]]:
+    """The active modules with those others that they name and that are active, too."""
     for module in sorted(active):
-        for other in relations.get(module, NONE).conflicts:
+        for other in said[module]:
             if other in active and other != module:
-                yield Problem(modules[module].source, f"{module} conflicts with {other}; both are active")
+                yield module, other
 
 
 def _joined(one: Edges, other: Edges) -> Edges:
