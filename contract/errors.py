@@ -140,13 +140,11 @@ class WireStatus:
     code: grpc.StatusCode
     message: str
     details: bytes
-    metadata: tuple[tuple[str, str | bytes], ...] = ()
-    """What goes with it beside."""
 
     @property
     def trailers(self) -> tuple[tuple[str, str | bytes], ...]:
         """The trailing metadata that goes with the status."""
-        return (*self.metadata, (DETAILS_KEY, self.details))
+        return ((DETAILS_KEY, self.details),)
 
 
 def of_provider(error: MeshError) -> MeshError:
@@ -192,7 +190,12 @@ def error_info(trailers: Sequence[tuple[str, str | bytes]] | None) -> error_deta
     Of several, one in the kernel's domain goes before the others, so that none passes behind another.
     """
     details = next((value for key, value in trailers or () if key == DETAILS_KEY), None)
-    found = _infos_in(details) if isinstance(details, bytes) else []
+    return error_info_in(details) if isinstance(details, bytes) else None
+
+
+def error_info_in(details: bytes) -> error_details_pb2.ErrorInfo | None:
+    """The `ErrorInfo` in a serialized `google.rpc.Status`, likewise."""
+    found = _infos_in(details)
     return next((info for info in found if info.domain == KERNEL), found[0] if found else None)
 
 
@@ -226,16 +229,21 @@ def transport_code(status: grpc.StatusCode, message: str) -> str:
 def from_rpc_error(error: grpc.aio.AioRpcError | grpc.Call) -> MeshError:
     """The error that a status carries; without an `ErrorInfo`, what its gRPC code stands for."""
     trailers: Any = error.trailing_metadata()
-    info = error_info(tuple(trailers or ()))
     message = error.details() or error.code().name
+    info = error_info(tuple(trailers or ()))
     if info is None:
         code = transport_code(error.code(), message)
         return MeshError(code, f"{error.code().name}: {message}", outcome="unknown")
+    return stated(info, message)
+
+
+def stated(info: error_details_pb2.ErrorInfo, message: str) -> MeshError:
+    """The error that an `ErrorInfo` and the message of its status say."""
     # Who names no domain is not the router.
-    stated = MeshError(info.reason, message, domain=info.domain or CONTRACT)
+    error = MeshError(info.reason, message, domain=info.domain or CONTRACT)
     # Not as keywords: the keys are the provider's, and `message` may be one of them.
-    stated.details.update(info.metadata)
-    return stated
+    error.details.update(info.metadata)
+    return error
 
 
 def table_markdown() -> str:

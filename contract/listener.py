@@ -1,4 +1,4 @@
-"""The listener: a gRPC server on a Unix socket, bound anew whenever its socket is gone."""
+"""The listener: a server on a Unix socket, bound anew whenever its socket is gone."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-
-import grpc
+from typing import Protocol
 
 LOOK = 0.5
 """Seconds between looks at the socket's file."""
@@ -20,19 +19,32 @@ STOP_MARGIN = 0.5
 log = logging.getLogger(__name__)
 
 
+class Server(Protocol):
+    """What serves on a socket, once."""
+
+    def bind(self, path: Path) -> None:
+        """Takes the path. Raises OSError."""
+
+    async def start(self) -> None:
+        """Serves."""
+
+    async def stop(self, grace: float) -> None:
+        """Takes no more calls, and ends those in flight after `grace` seconds."""
+
+
 class Listener:
     """A server on a Unix socket that only this user can open.
 
-    `grpc.aio` ends its server, and removes its socket, at a request whose `:path` is not UTF-8; and whatever
-    cleans up a runtime directory may take a socket with it. Nobody is to lose a mesh to that: a socket that
-    is gone is bound anew at the same path. Calls that were in flight end as they would have.
+    Whatever cleans up a runtime directory may take a socket with it, and some servers lose theirs. Nobody is
+    to lose a mesh to that: a socket that is gone is bound anew at the same path. Calls in flight end as they
+    would have.
     """
 
-    def __init__(self, path: Path, server: Callable[[], grpc.aio.Server]) -> None:
+    def __init__(self, path: Path, server: Callable[[], Server]) -> None:
         """`server` makes a server with everything that it serves."""
         self._path = path
         self._server = server
-        self._servers: list[grpc.aio.Server] = []
+        self._servers: list[Server] = []
         self._keeping: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -45,8 +57,8 @@ class Listener:
         if self._keeping is not None:
             self._keeping.cancel()
             await asyncio.wait((self._keeping,))
-        # One that has ended unasked says its reason again, or waits for ever for a call that it serves.
-        with suppress(UnicodeDecodeError, TimeoutError):
+        # One that has lost its socket may wait for ever for a call that it serves.
+        with suppress(TimeoutError):
             async with asyncio.timeout(grace + STOP_MARGIN):
                 await asyncio.gather(*(server.stop(grace) for server in self._servers))
 
@@ -54,9 +66,7 @@ class Listener:
         server = self._server()
         before = os.umask(0o177)
         try:
-            server.add_insecure_port(f"unix:{self._path}")
-        except RuntimeError as refused:
-            raise OSError(f"cannot listen on {self._path}: {refused}") from None
+            server.bind(self._path)
         finally:
             os.umask(before)
         await server.start()

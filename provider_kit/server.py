@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -99,11 +100,35 @@ class InstanceServer:
         await self._listener.stop(grace)
         await self.mesh.close()
 
-    def _server(self) -> grpc.aio.Server:
+    def _server(self) -> _Server:
         server = grpc.aio.server(options=SERVER_OPTIONS)
         server.add_generic_rpc_handlers((self._handlers,))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
-        return server
+        return _Server(server)
+
+
+class _Server:
+    """A server of `grpc.aio`, for a `Listener`.
+
+    It ends, and removes its socket, at a request whose `:path` is not UTF-8.
+    """
+
+    def __init__(self, server: grpc.aio.Server) -> None:
+        self._server = server
+
+    def bind(self, path: Path) -> None:
+        try:
+            self._server.add_insecure_port(f"unix:{path}")
+        except RuntimeError as refused:
+            raise OSError(f"cannot listen on {path}: {refused}") from None
+
+    async def start(self) -> None:
+        await self._server.start()
+
+    async def stop(self, grace: float) -> None:
+        # One that has ended unasked says its reason again.
+        with suppress(UnicodeDecodeError):
+            await self._server.stop(grace)
 
 
 class _Handlers(grpc.GenericRpcHandler):

@@ -15,12 +15,12 @@ from contract.errors import MeshError
 from contract.listener import Listener
 from router.admission.admission import Admission
 from router.composition.graph import Graph
+from router.control.calls import ControlCalls
 from router.control.service import ControlService
 from router.events import Events
 from router.generations.candidate import Workshop
 from router.generations.journal import Journal, Recorded
 from router.generations.retirement import Retirement
-from router.generations.shapes import Shapes
 from router.generations.supervision import Supervision
 from router.generations.transition import Read, Request, Transitions
 from router.home import Hold, Home, Running
@@ -31,8 +31,7 @@ from router.kernel.reports import Reports
 from router.reading import Composition, read
 from router.relay.held import Held
 from router.relay.relay import Relay
-from router.relay.server import Calls, server
-from wuu.mesh.v1 import control_pb2_grpc
+from router.relay.server import Server
 
 AGAIN = "Start it again with `wuu-mesh up`."
 
@@ -123,7 +122,6 @@ class Mesh:
             tokens=tokens,
             journal=self.journal,
             events=self.events,
-            shapes=Shapes(),
             retirement=self.retirement,
             supervision=self.supervision,
         )
@@ -131,23 +129,19 @@ class Mesh:
 
     def _listeners(self) -> tuple[Listener, Listener]:
         """The router's two sockets: for instances, and for the operator."""
-        admission, shapes = self.admission, self.transitions.workshop.shapes
+        admission = self.admission
         # What the operator sends may be continued by an instance, on the other socket.
         held = Held()
-        relay = Relay(admission, admission.admit, held)
-        instances = partial(
-            server,
-            Reports(admission, self.supervision.report),
-            KernelCalls(admission, relay),
-            Calls(relay, shapes),
-        )
-        operator = partial(
-            server,
-            Calls(Relay(admission, admission.admit_operator, held), shapes),
-            register=partial(control_pb2_grpc.add_ControlServicer_to_server, ControlService(self)),
-        )
+        instances = Relay(admission, admission.admit, held)
+        reports = Reports(admission, self.supervision.report)
+        instances.find = KernelCalls(admission, instances, reports).find
+        operator = Relay(admission, admission.admit_operator, held)
+        operator.find = ControlCalls(ControlService(self)).find
         sockets = self.home.sockets
-        return Listener(sockets / "router", instances), Listener(sockets / "control", operator)
+        return (
+            Listener(sockets / "router", partial(Server, instances.accept)),
+            Listener(sockets / "control", partial(Server, operator.accept)),
+        )
 
     async def _recover(self, module: str) -> None:
         request = Request(cause=f"recover {module}", as_it_is=True, recovers=True)

@@ -40,6 +40,7 @@ class Admitted:
 
     execution: Execution
     route: Route
+    method: MethodDescriptor
     context: bytes
     """The serialized SignedContext for the provider."""
 
@@ -229,7 +230,7 @@ class Admission:
         )
         signed = sign(context.SerializeToString(), callee.key)
         self.executions.begin(execution)
-        return Admitted(execution, route, signed)
+        return Admitted(execution, route, method, signed)
 
 
 def check_phase(phase: Phase, service: str, method: MethodDescriptor) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from contract.context import Phase
@@ -23,6 +23,7 @@ class Execution:
     __slots__ = (
         "caller",
         "cancelled",
+        "cancels",
         "children",
         "continuation",
         "counted",
@@ -39,7 +40,6 @@ class Execution:
         "progressed",
         "service",
         "started",
-        "task",
         "timer",
     )
 
@@ -83,8 +83,8 @@ class Execution:
         """When, in the clock of `time.time()`, seconds."""
         self.children: set[Execution] | None = None
         self.started = time.time()
-        self.task = asyncio.current_task()
-        """What moves its bytes; cancelling it ends both hops."""
+        self.cancels: Callable[[MeshError], None] | None = None
+        """Ends both of its hops; None before and after what moves its bytes."""
         self.timer: asyncio.TimerHandle | None = None
         self.cancelled: MeshError | None = None
         """Why it was cancelled; None while it is live."""
@@ -97,9 +97,11 @@ class Execution:
         if self.cancelled is not None:
             return 0
         self.cancelled = reason
-        if self.task is not None:
-            self.task.cancel()
-        return 1 + sum(child.cancel(reason) for child in tuple(self.children or ()))
+        # Those below first: what ends here would end them, too, and for another reason.
+        below = sum(child.cancel(reason) for child in tuple(self.children or ()))
+        if self.cancels is not None:
+            self.cancels(reason)
+        return 1 + below
 
     def descends_from(self, instance: Instance) -> bool:
         """Whether an execution above this one is inside the instance."""
@@ -166,7 +168,7 @@ class Executions:
             child.cancel(
                 MeshError("execution_cancelled", f"execution {execution.id} ended before what it called")
             )
-        execution.task = None
+        execution.cancels = None
         if execution.holds:
             execution.generation.let_go()
 

@@ -27,7 +27,6 @@ from router.generations.journal import Journal, declaration_key
 from router.generations.kernel import without_kernel_services
 from router.generations.refusal import refused
 from router.generations.retirement import Retirement
-from router.generations.shapes import Shapes
 from router.generations.supervision import Supervision
 from router.instances import lifecycle
 from router.instances.instance import Instance
@@ -52,7 +51,6 @@ class Workshop:
     """The live instances by token, as admission knows them."""
     journal: Journal
     events: Events
-    shapes: Shapes
     retirement: Retirement
     supervision: Supervision
 
@@ -233,7 +231,6 @@ class Candidate:
                 instance, MeshError("host_error", f"the home cannot be written: {unwritable}", remedy=remedy)
             )
             return
-        workshop.shapes.learn(declaration)
         self._know(module, declaration)
 
     def _initialization(self, instance: Instance) -> InitializeRequest:

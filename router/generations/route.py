@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-import grpc
+from dataclasses import dataclass
 
 from contract.declaration import major_of
 from router.instances.instance import Instance
@@ -23,8 +21,6 @@ class Route:
     """By gRPC path; empty for a dynamic service."""
     by_name: dict[str, MethodDescriptor]
     """By the contract's spelling."""
-    calls: dict[str, grpc.aio.UnaryStreamMultiCallable[bytes, bytes]] = field(default_factory=dict)
-    """By path: what sends a unary request, made once."""
 
 
 def route_to(instance: Instance, descriptor: ServiceDescriptor) -> Route:

@@ -20,6 +20,7 @@ from contract.transport import CHANNEL_OPTIONS
 from router.instances.children import Child
 from router.instances.log import tail
 from router.packages.package import Package
+from router.relay.http2.outbound import Channel
 from wuu.mesh.v1.declaration_pb2 import Declaration
 
 if TYPE_CHECKING:
@@ -96,9 +97,13 @@ class Instance:
     started_at: float = field(default_factory=time.monotonic)
     """In the clock of `time.monotonic()`, seconds."""
     channel: grpc.aio.Channel = field(init=False)
+    """For what the router itself calls of it."""
+    calls: Channel = field(init=False)
+    """For what the relay brings to it."""
 
     def __post_init__(self) -> None:
         self.channel = grpc.aio.insecure_channel(f"unix:{self.socket}", options=CHANNEL_OPTIONS)
+        self.calls = Channel(self.socket)
 
     @property
     def module(self) -> str:
@@ -178,10 +183,11 @@ class Instance:
                 async with asyncio.timeout(REPORT_WAIT):
                     await self.reported.wait()
 
-    async def obituary(self, transport: str) -> MeshError:
-        """Why a call that was sent got no answer: how the process ended and what it said last.
+    async def obituary(self, transport: str, *, dispatched: bool = True) -> MeshError:
+        """Why a call got no answer: how the process ended and what it said last.
 
-        `transport` is what gRPC says; it stands for a process that lives on.
+        `transport` is what the connection says; it stands for a process that lives on. `dispatched` False:
+        the process never took up the call.
         """
         if self.child is not None and not self.child.exited.done():
             await asyncio.wait([self.child.exited], timeout=OBITUARY_WAIT)
@@ -193,5 +199,8 @@ class Instance:
         else:
             ended = f"{self.module} cannot be reached: {transport}"
         return MeshError(
-            "service_unavailable", ended, outcome="unknown", remedy=f"See `wuu-mesh logs {self.module}`."
+            "service_unavailable",
+            ended,
+            outcome="unknown" if dispatched else "not_dispatched",
+            remedy=f"See `wuu-mesh logs {self.module}`.",
         )

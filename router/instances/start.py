@@ -91,6 +91,7 @@ class Starter:
         SIGTERM, then SIGKILL. Returns why its cleanup is unconfirmed; None where it is not.
         """
         instance.phase = Phase.PHASE_CLEANUP
+        instance.calls.retire()
         child = instance.child
         unconfirmed = None
         if child is not None and not child.exited.done():
@@ -110,6 +111,7 @@ class Starter:
             ended = f"{instance.module} {child.exited.result()}"
             unconfirmed = instance.failure or MeshError("service_unavailable", ended)
         self.bridge.release(instance)
+        instance.calls.close()
         await instance.channel.close()
         instance.socket.unlink(missing_ok=True)
         self.living.discard(instance.log)

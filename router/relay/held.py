@@ -1,7 +1,6 @@
-"""Held: the requests that the relay still has, since they may be sent once more.
+"""Held: requests that the relay has whole: nothing of them may be sent before, or all of them once more.
 
-Everything else knows of a call that may be continued, and nobody else of what it carries; a relay that never
-sees whole messages holds its frames here instead.
+Everything else knows of a call that may be continued, and nobody else of what it carries.
 """
 
 from __future__ import annotations
@@ -9,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from router.admission.admission import Admitted
 from router.admission.execution import Execution
+from router.relay.request import Request
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
     """What was sent to a provider, its context aside."""
 
-    path: str
-    request: bytes
-    metadata: Sequence[tuple[str, str | bytes]]
+    request: Request
+    body: Sequence[bytes]
+    """The messages with their prefixes, in the pieces in which they came."""
 
 
 class Held:
@@ -38,3 +39,8 @@ class Held:
     def drop(self, execution: Execution) -> None:
         """The execution has ended."""
         self._sent.pop(execution, None)
+
+
+def must_be_whole(admitted: Admitted) -> bool:
+    """Whether the request of a call is dispatched as a whole or not at all."""
+    return admitted.method.journaled or admitted.execution.continuation is not None

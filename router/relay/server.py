@@ -2,50 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import asyncio
+import socket
+from pathlib import Path
 
-import grpc
+from router.relay.http2.inbound import Accept, Inbound
 
-from contract.transport import MESSAGE_LIMIT, SERVER_OPTIONS
-from router.generations.shapes import Shapes
-from router.relay.relay import Relay
-from wuu.mesh.v1.declaration_pb2 import Shape
-
-# The relay measures messages itself, to answer with a code; the transport only bounds what is held.
-# Of an option that is given twice, gRPC takes the first.
-_OPTIONS = (
-    ("grpc.max_receive_message_length", 2 * MESSAGE_LIMIT),
-    ("grpc.max_send_message_length", -1),
-    *SERVER_OPTIONS,
-)
+BACKLOG = 1024
+"""Connections that wait to be taken."""
 
 
-class Calls(grpc.GenericRpcHandler):
-    """Hands every call of a socket to its relay."""
+class Server:
+    """Takes connections on one socket."""
 
-    def __init__(self, relay: Relay, shapes: Shapes) -> None:
-        self._relay = relay
-        self._shapes = shapes
-        self._handlers: dict[tuple[str, Shape], Any] = {}
+    def __init__(self, accept: Accept) -> None:
+        self._accept = accept
+        self._live: set[Inbound] = set()
+        self._listening: asyncio.Server | None = None
+        self._socket = socket.socket(socket.AF_UNIX)
 
-    def service(self, handler_call_details: Any) -> Any:
-        path: str = handler_call_details.method
-        shape = self._shapes.of(path)
-        if shape is None:
-            # Admission refuses a path that nobody declares, whatever its shape.
-            return self._relay.handler(path, Shape.SHAPE_UNARY)
-        handler = self._handlers.get((path, shape))
-        if handler is None:
-            handler = self._handlers[path, shape] = self._relay.handler(path, shape)
-        return handler
+    def bind(self, path: Path) -> None:
+        """Takes the path. Raises OSError."""
+        path.unlink(missing_ok=True)
+        self._socket.setblocking(False)
+        self._socket.bind(str(path))
+        self._socket.listen(BACKLOG)
 
+    async def start(self) -> None:
+        """Takes connections."""
+        self._listening = await asyncio.get_running_loop().create_unix_server(
+            lambda: Inbound(self._accept, self._live), sock=self._socket
+        )
 
-def server(
-    *handlers: grpc.GenericRpcHandler, register: Callable[[grpc.aio.Server], object] = lambda _: None
-) -> grpc.aio.Server:
-    """A server for a socket of the router; `handlers` are asked in order, after what `register` adds."""
-    made = grpc.aio.server(options=_OPTIONS)
-    register(made)
-    made.add_generic_rpc_handlers(handlers)
-    return made
+    async def stop(self, grace: float) -> None:
+        """Takes no more, says so to every consumer, and ends their calls after `grace` seconds."""
+        if self._listening is not None:
+            self._listening.close()
+        live = tuple(self._live)
+        for connection in live:
+            connection.end()
+        if live:
+            await asyncio.wait([connection.closed for connection in live], timeout=grace)
+        for connection in tuple(self._live):
+            connection.abort()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -155,11 +154,6 @@ def test_a_status_without_an_error_info_has_the_code_that_the_transport_means(
     error = from_rpc_error(bare)
     assert (error.code, error.domain, error.outcome) == (code, KERNEL, "unknown")
     assert error.message == f"{status}: {details or status}"
-
-
-def test_metadata_of_a_status_goes_before_its_details() -> None:
-    status = replace(to_status(MeshError("host_error", "no")), metadata=(("x-word", "word"),))
-    assert status.trailers == (("x-word", "word"), (DETAILS_KEY, status.details))
 
 
 @pytest.mark.parametrize("trailer", [b"", b"\xff\xff\xff", b"\x08\x02\x12\x03abc"])

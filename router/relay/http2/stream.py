@@ -1,0 +1,215 @@
+"""Stream: one HTTP/2 stream on one connection, its two windows and what waits to be sent on it."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Protocol
+
+from router.relay.http2.frame import (
+    DATA,
+    DEFAULT_WINDOW,
+    END_STREAM,
+    HEAD,
+    Code,
+    Malformed,
+    headers,
+    window_update,
+)
+
+if TYPE_CHECKING:
+    from router.relay.http2.connection import Connection
+
+LARGEST_RECEIVE_WINDOW = 4 << 20
+"""Bytes that a stream may have on its way to us, once it has shown that they leave as fast as they come."""
+
+
+class Sink(Protocol):
+    """Who takes what a peer sends on a stream."""
+
+    def on_headers(self, stream: object, block: bytes, end: bool) -> None: ...
+    def on_data(self, stream: object, payload: memoryview, end: bool) -> None: ...
+    def on_reset(self, stream: object, code: int) -> None: ...
+    def on_lost(self, stream: object, why: str, *, processed: bool) -> None:
+        """The connection is gone. `processed` False: the peer has said that it never took up this stream."""
+
+
+class Source(Protocol):
+    """Where bytes came from that are sent on a stream."""
+
+    def consumed(self, size: int) -> None: ...
+
+
+class _Nobody:
+    """Takes what still comes on a stream that is over."""
+
+    def on_headers(self, stream: object, block: bytes, end: bool) -> None: ...
+    def on_data(self, stream: object, payload: memoryview, end: bool) -> None: ...
+    def on_reset(self, stream: object, code: int) -> None: ...
+    def on_lost(self, stream: object, why: str, *, processed: bool) -> None: ...
+
+
+NOBODY = _Nobody()
+
+
+class Stream:
+    """One stream. What is received is credited to the peer once it has left again: see `consumed`.
+
+    So a reader that is slow slows down its own sender, and what waits here is bounded by the window.
+    """
+
+    __slots__ = (
+        "connection",
+        "expected",
+        "got_end",
+        "id",
+        "queue",
+        "receive_window",
+        "send_window",
+        "sent_end",
+        "sink",
+        "source",
+        "unacknowledged",
+        "window",
+    )
+
+    def __init__(self, connection: Connection, id: int, sink: Sink) -> None:  # noqa: A002
+        self.connection = connection
+        self.id = id
+        """0 while it waits to be opened."""
+        self.sink: Sink = sink
+        self.send_window = connection.peer_window
+        """Bytes that may be sent; below 0 where the peer has taken some back."""
+        self.window = DEFAULT_WINDOW
+        """Bytes that the peer may have on their way to us, in all."""
+        self.receive_window = DEFAULT_WINDOW
+        """How many of them it has not sent."""
+        self.unacknowledged = 0
+        """How many have left again and were not credited yet."""
+        self.source: Source | None = None
+        """The stream whose bytes are sent on this one."""
+        self.queue: deque[tuple[memoryview | bytes, bool, bool]] | None = None
+        """What waits to be sent: bytes, whether they are a header block, whether they end the stream."""
+        self.sent_end = False
+        self.got_end = False
+        self.expected: int | None = None
+        """Bytes of DATA that are still to come by the content length; None where none was named."""
+
+    # --- sending ---
+
+    def data(self, payload: memoryview | bytes, end: bool) -> None:
+        """Sends bytes, as soon as the windows have room for them."""
+        connection, size = self.connection, len(payload)
+        if (
+            self.queue is None
+            and size <= self.send_window
+            and size <= connection.send_window
+            and size <= connection.frame_limit
+            and not connection.paused
+        ):
+            self.send_window -= size
+            connection.send_window -= size
+            connection.write(HEAD.pack(size >> 8, size & 0xFF, DATA, end, self.id), payload)
+            if self.source is not None and size:
+                self.source.consumed(size)
+            if end:
+                connection.ended_here(self)
+            return
+        # A slice would keep all alive that was read with it.
+        self._wait(memoryview(bytes(payload)), False, end)
+
+    def headers(self, block: bytes, end: bool) -> None:
+        """Sends a header block, behind the bytes that wait."""
+        if self.queue is None:
+            self._write_headers(block, end)
+        else:
+            self._wait(block, True, end)
+
+    def reset(self, code: Code) -> None:
+        """Ends the stream at once, whatever waits."""
+        self.connection.reset(self, code)
+
+    def hold(self) -> None:
+        """Keeps back what is sent until `pump`."""
+        self.queue = deque()
+
+    def drop_data(self) -> None:
+        """Forgets the bytes that wait to be sent."""
+        if self.queue is not None:
+            self.queue = None
+            self.connection.stalled.pop(self, None)
+
+    def pump(self) -> None:
+        """Sends of what waits as much as the windows have room for."""
+        connection, queue = self.connection, self.queue
+        if queue is None or not self.id:
+            return
+        while queue:
+            content, is_headers, end = queue[0]
+            if is_headers:
+                queue.popleft()
+                self._last(queue)
+                self._write_headers(bytes(content), end)
+                continue
+            room = min(self.send_window, connection.send_window, connection.frame_limit)
+            size = len(content)
+            if connection.paused or (size and room <= 0):
+                break
+            if size > room:
+                content, size = content[:room], room
+                queue[0] = (queue[0][0][room:], False, end)
+                end = False
+            else:
+                queue.popleft()
+                self._last(queue)
+            self.send_window -= size
+            connection.send_window -= size
+            connection.write(HEAD.pack(size >> 8, size & 0xFF, DATA, end, self.id), content)
+            if self.source is not None and size:
+                self.source.consumed(size)
+            if end:
+                connection.ended_here(self)
+        if not queue and self.queue is queue:
+            self._last(queue)
+
+    def _last(self, queue: deque[tuple[memoryview | bytes, bool, bool]]) -> None:
+        """Nothing waits any more, unless something does."""
+        if not queue:
+            self.queue = None
+            self.connection.stalled.pop(self, None)
+
+    def _wait(self, content: memoryview | bytes, is_headers: bool, end: bool) -> None:
+        if self.queue is None:
+            self.queue = deque()
+        self.queue.append((content, is_headers, end))
+        if self.id:
+            self.connection.stalled[self] = None
+            self.pump()
+
+    def _write_headers(self, block: bytes, end: bool) -> None:
+        connection = self.connection
+        for part in headers(self.id, block, END_STREAM if end else 0, connection.frame_limit):
+            connection.write(part)
+        if end:
+            connection.ended_here(self)
+
+    # --- receiving ---
+
+    def expect(self, length: int | None) -> None:
+        """The content length that the peer has named. Raises `Malformed` where nothing comes of it."""
+        if length and self.got_end:
+            raise Malformed(Code.PROTOCOL_ERROR, "less DATA than its content-length")
+        self.expected = length
+
+    def consumed(self, size: int) -> None:
+        """So many bytes that came on this stream have left again: the peer may send as many more.
+
+        It is told once they are half of its window; the window of a stream that gets this far grows.
+        """
+        self.unacknowledged += size
+        if self.unacknowledged < self.window >> 1 or self.got_end:
+            return
+        increment, self.unacknowledged = self.unacknowledged, 0
+        grown = self.connection.grow(self)
+        self.window += grown
+        self.receive_window += increment + grown
+        self.connection.write(window_update(self.id, increment + grown))
