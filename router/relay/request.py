@@ -103,7 +103,7 @@ def read(block: bytes) -> Request:
         elif role is Role.ENVELOPE:
             setattr(envelope, field.slot, field.value)
         elif role is Role.PSEUDO:
-            if index != len(pseudo):
+            if index != len(pseudo) or field.slot in pseudo:
                 raise _malformed(f"{field.name} stands twice, or behind other fields")
             pseudo[field.slot] = field.value
         elif role is Role.TIMEOUT:

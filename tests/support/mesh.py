@@ -256,10 +256,6 @@ class Mesh:
         assert router.ends(), "the router did not stop"
         assert not self.accidents("wuu.router"), self.log("wuu.router")
 
-    def reconnect(self) -> None:
-        """Has the operator's next call make a connection of its own."""
-        self.__dict__.pop("operator", None)
-
     async def hang_up(self) -> None:
         """Closes every connection of this test to the mesh; new ones are made when they are asked for."""
         for caller in self._callers:
