@@ -27,6 +27,15 @@ def check_size(message: bytes, what: str, *, outcome: Outcome) -> None:
         raise MeshError("limit_exceeded", size, outcome=outcome)
 
 
+_METADATA_LIMIT = 32 * 1024
+"""Bytes of metadata that are taken: the router takes 16 KiB of a caller and adds the context. The library
+would refuse some of what is larger than half of that, at random."""
+
+_METADATA_OPTIONS: tuple[tuple[str, Any], ...] = (
+    ("grpc.max_metadata_size", _METADATA_LIMIT),
+    ("grpc.absolute_max_metadata_size", _METADATA_LIMIT),
+)
+
 CHANNEL_OPTIONS: tuple[tuple[str, Any], ...] = (
     ("grpc.max_receive_message_length", MESSAGE_LIMIT),
     ("grpc.max_send_message_length", MESSAGE_LIMIT),
@@ -38,6 +47,7 @@ CHANNEL_OPTIONS: tuple[tuple[str, Any], ...] = (
     ("grpc.enable_retries", 0),
     # Channels to the same target do not share a connection: each instance has its own.
     ("grpc.use_local_subchannel_pool", 1),
+    *_METADATA_OPTIONS,
 )
 """For every channel."""
 
@@ -49,6 +59,7 @@ SERVER_OPTIONS: tuple[tuple[str, Any], ...] = (
     # wait is admission's to decide, which answers with a code.
     ("grpc.server.max_pending_requests", 1 << 20),
     ("grpc.server.max_pending_requests_hard_limit", 1 << 20),
+    *_METADATA_OPTIONS,
 )
 """For every server."""
 

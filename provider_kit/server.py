@@ -273,10 +273,10 @@ async def _fail(context: grpc.aio.ServicerContext[Any, Any], call: Call, failure
     if isinstance(failure, Gone):
         await context.abort(grpc.StatusCode.UNAVAILABLE, str(failure))
     if isinstance(failure, asyncio.CancelledError):
+        # Whether it was the caller is not told apart; one that is there would wait for its deadline.
         task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            # The caller is gone. It hears no status, and giving it one leaks native memory.
-            raise failure
+        while task is not None and task.cancelling():
+            task.uncancel()
         await _abort(context, MeshError("execution_cancelled", "the call was cancelled", domain=CONTRACT))
     method = f"{call.context.service} {call.context.method}"
     log.error(

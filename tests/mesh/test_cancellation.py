@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.caller import failure
 from tests.support.composition import probe
 from tests.support.mesh import Mesh, running
 from tests.support.probe import STREAMS
@@ -121,6 +122,11 @@ async def test_nobody_waits_for_a_provider_that_does_not_heed_a_cancel(mesh: Mes
     await mesh.call("probe.bottom@1", "go")
     assert await mesh.call("probe.top@1", "call", {"service": "probe.bottom@1", "params": 1})
     await mesh.idle()
+
+
+async def test_a_call_that_its_own_provider_cancels_ends_at_once_with_a_status(mesh: Mesh) -> None:
+    error = await failure(mesh.call("probe.bottom@1", "resign"))
+    assert (error.code, error.domain) == ("execution_cancelled", "wuu")
 
 
 async def test_a_call_outside_an_execution_survives_the_call_that_it_was_made_in(mesh: Mesh) -> None:

@@ -1,4 +1,4 @@
-"""Sockets: no request and no removal costs the mesh one for good. A request may end a server of `grpc.aio`."""
+"""Sockets: no request and no removal costs the mesh one for good."""
 
 from __future__ import annotations
 

@@ -333,6 +333,13 @@ class Probe(Module):
         assert self._ignoring is not None
         await self._ignoring
 
+    async def resign(self, _: bytes, __: Call) -> Any:
+        """Is cancelled by its own provider, while its caller waits."""
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.sleep(0)
+
     async def report(self, params: bytes, call: Call) -> Any:
         """Tells the router about the instance."""
         asked = msgspec.json.decode(params, type=Report)
@@ -410,6 +417,7 @@ class Probe(Module):
         "abandon": abandon,
         "outcomes": outcomes,
         "hang": hang,
+        "resign": resign,
         "ignore": ignore,
         "ignoring": ignoring,
         "go": go,

@@ -69,6 +69,10 @@ WRITES_BEFORE_PAUSE = 1 << 18
 BACKLOG_LIMIT = 4 << 20
 """Bytes of answers that a peer may leave unread while it goes on asking."""
 
+NO_TABLE = b"\x20"
+"""A dynamic table size update to 0. Our blocks use no table, and a peer that takes its own away wants to hear
+it (RFC 9113, section 4.3.1)."""
+
 CHATTER_LIMIT = 4000
 """Frames without a purpose of their own that a peer may send in one second."""
 
@@ -106,6 +110,8 @@ class Connection(asyncio.BufferedProtocol):
         self.frame_limit = SMALLEST_FRAME_LIMIT
         self.max_streams = _MAX_STREAMS_UNKNOWN
         self.header_list_limit: int | None = None
+        self.unsaid = NO_TABLE
+        """What the next header block begins with."""
         self.last_begun = 0
         """The highest id of a stream that the client has begun."""
         self._buffer = bytearray(BUFFER)

@@ -187,6 +187,7 @@ class Stream:
 
     def _write_headers(self, block: bytes, end: bool) -> None:
         connection = self.connection
+        block, connection.unsaid = connection.unsaid + block, b""
         for part in headers(self.id, block, END_STREAM if end else 0, connection.frame_limit):
             connection.write(part)
         if end:
