@@ -61,7 +61,7 @@ class Call:
         self._begun = False
         """A header block has gone to the consumer."""
         self._over = False
-        self._body: list[bytes] | None = [] if must_be_whole(admitted) else None
+        self._body = bytearray() if must_be_whole(admitted) else None
         """What has come of a request that is not dispatched before it is whole."""
         consumer.sink = self
         admitted.execution.cancels = self._cancelled
@@ -80,10 +80,16 @@ class Call:
             if not end:
                 raise Malformed(Code.PROTOCOL_ERROR, "a second header block that is not the last")
             self._request_data(b"", end=True)
-        elif end:
-            self._end_with_response(response.read(block))
         else:
-            self._begin_response(response.read(block))
+            try:
+                said = response.read(block)
+            except Malformed as malformed:
+                self._end(status.violation(self._instance, f"sent a malformed answer: {malformed}"))
+                return
+            if end:
+                self._end_with_response(said)
+            else:
+                self._begin_response(said)
 
     def on_data(self, stream: object, payload: memoryview, end: bool) -> None:
         if stream is self._consumer:
@@ -126,13 +132,13 @@ class Call:
         if self._provider is not None:
             self._provider.data(payload, end)
         elif self._body is not None:
-            self._body.append(bytes(payload))
+            self._body += payload
             self._consumer.consumed(len(payload))
             if end:
                 self._dispatch_whole(self._body)
 
-    def _dispatch_whole(self, body: list[bytes]) -> None:
-        self._body = None
+    def _dispatch_whole(self, collected: bytearray) -> None:
+        self._body, body = None, bytes(collected)
         execution = self._admitted.execution
         if execution.continuation is not None:
             self._relay.held.keep(execution, Sent(self._request, body))
@@ -140,7 +146,7 @@ class Call:
         if self._provider is not None:
             # Its bytes were credited as they were collected.
             self._provider.source = None
-            self._provider.data(b"".join(body), end=True)
+            self._provider.data(body, end=True)
 
     def _dispatch(self) -> None:
         try:
@@ -179,6 +185,8 @@ class Call:
                 self._finish(said.raw)
             else:
                 self._end_with(ending, said.beside)
+        elif not self._answers.whole:
+            self._end(status.violation(instance, "ended its answer within a message"))
         elif self._one_answer and self._answers.count != 1:
             self._end(status.violation(instance, "answered without a message"))
         else:

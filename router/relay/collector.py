@@ -27,7 +27,7 @@ class Collector:
         self.sink: Sink = NOBODY
         self.source: Source | None = None
         self.got_end = False
-        self._body: list[bytes] = []
+        self._body = bytearray()
         self._answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
     async def answer(self) -> bytes:
@@ -38,22 +38,21 @@ class Collector:
             self.sink.on_reset(self, Code.CANCEL)
 
     def headers(self, block: bytes, end: bool) -> None:
-        if not end:
+        if not end or self._answer.done():
             return
         said = response.read(block)
         if said.status:
             self._answer.set_exception(Ended(block))
             return
-        body = b"".join(self._body)
-        compressed, _ = PREFIX.unpack_from(body)
+        compressed, _ = PREFIX.unpack_from(self._body)
         if compressed:
             wrong = "the answer is compressed, and nobody has said that it may be"
             self._answer.set_exception(MeshError("protocol_violation", wrong, outcome="unknown"))
         else:
-            self._answer.set_result(body[PREFIX.size :])
+            self._answer.set_result(bytes(self._body[PREFIX.size :]))
 
     def data(self, payload: memoryview | bytes, end: bool) -> None:
-        self._body.append(bytes(payload))
+        self._body += payload
 
     def consumed(self, size: int) -> None:
         """Nobody waits for room: the request is there as a whole."""

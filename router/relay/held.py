@@ -5,7 +5,6 @@ Everything else knows of a call that may be continued, and nobody else of what i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from router.admission.admission import Admitted
@@ -18,8 +17,8 @@ class Sent:
     """What was sent to a provider, its context aside."""
 
     request: Request
-    body: Sequence[bytes]
-    """The messages with their prefixes, in the pieces in which they came."""
+    body: bytes
+    """Its message with its prefix."""
 
 
 class Held:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+WAITING_LIMIT = 128 << 20
+"""Bytes of answers that may wait for a consumer on all of its streams."""
+
 Serve = Callable[[bytes, Envelope], bytes | Awaitable[bytes]]
 """Answers a request. Raises `MeshError`. What is awaited is cancelled with its caller and at the deadline."""
 
@@ -40,7 +43,7 @@ class LocalCall:
         self._envelope = request.envelope
         self._serve = serve
         self._messages = Messages()
-        self._body: list[bytes] = []
+        self._body = bytearray()
         self._answering: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         stream.sink = self
@@ -64,7 +67,7 @@ class LocalCall:
             said = f"the request has {large.size} bytes, and a message at most {MESSAGE_LIMIT}"
             self._refuse(MeshError("limit_exceeded", said, outcome="not_dispatched"))
             return
-        self._body.append(bytes(payload))
+        self._body += payload
         self._stream.consumed(len(payload))
         if self._messages.count > 1:
             self._refuse(_invalid("the request is more than one message"))
@@ -78,7 +81,7 @@ class LocalCall:
         self._let_go()
 
     def _answer(self) -> None:
-        body = b"".join(self._body)
+        body = bytes(self._body)
         self._body.clear()
         if not self._messages.count or not self._messages.whole:
             self._refuse(_invalid("the request is not one whole message"))
@@ -123,6 +126,8 @@ class LocalCall:
         stream.headers(BEGUN, end=False)
         stream.data(prefixed(answer), end=False)
         stream.headers(SUCCEEDED, end=True)
+        if stream.waiting and stream.connection.waiting > WAITING_LIMIT:
+            stream.connection.fail(Code.ENHANCE_YOUR_CALM, "the peer asks and does not take the answers")
 
     def _failed(self, bug: Exception) -> None:
         log.error("a call of the router itself failed", extra={"path": self._envelope.path}, exc_info=bug)

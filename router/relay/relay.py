@@ -65,7 +65,7 @@ class Relay:
         # The answer is looked into, so it may not be compressed.
         call = Call(self, collector, replace(sent.request, accepts=b""), admitted)
         collector.got_end = True
-        call.on_data(collector, memoryview(b"".join(sent.body)), end=True)
+        call.on_data(collector, memoryview(sent.body), end=True)
         return await collector.answer()
 
     def beside(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from contract.context import RESERVED_PREFIX
-from contract.errors import DETAILS_KEY
-from router.relay.http2.field import Fields
+from contract.errors import DETAILS_KEY, clip
+from router.relay.http2.field import Fields, is_sound
+from router.relay.http2.frame import Code, Malformed
 
 KEPT = 1024
 """How many blocks are kept."""
@@ -34,6 +35,8 @@ class Field:
     raw: bytes
     passes: bool
     """It may reach the caller."""
+    malformed: bool
+    """No answer may have it."""
 
 
 @dataclass(slots=True)
@@ -55,7 +58,10 @@ class Response:
 
 
 def read(block: bytes) -> Response:
-    """Reads a header block of a provider. Raises `Violation` where it breaks HPACK."""
+    """Reads a header block of a provider.
+
+    Raises `Malformed` for fields that nobody may pass on, and `Violation` where it breaks HPACK.
+    """
     seen = _SEEN.get(block)
     if seen is not None:
         return seen
@@ -70,7 +76,9 @@ def read(block: bytes) -> Response:
 def _read(fields: list[Field]) -> Response:
     raw, beside = [], []
     response = Response(b"")
-    for said in fields:
+    for index, said in enumerate(fields):
+        if said.malformed or (said.name == ":status" and index):
+            raise Malformed(Code.PROTOCOL_ERROR, f"{clip(said.name, 100)} is no field of an answer there")
         if said.passes:
             raw.append(said.raw)
         match said.name:
@@ -104,8 +112,10 @@ _SEEN: dict[bytes, Response] = {}
 
 
 def _field(name: bytes, value: bytes, raw: bytes) -> Field:
-    key = name.decode("latin-1")
-    return Field(key, value.decode("latin-1"), raw, not key.startswith(RESERVED_PREFIX))
+    key, said = name.decode("latin-1"), value.decode("latin-1")
+    # Where the relay ends an answer itself, a length of the provider's would be wrong.
+    passes = not key.startswith(RESERVED_PREFIX) and key != "content-length"
+    return Field(key, said, raw, passes, not is_sound("x" if key == ":status" else key, said))
 
 
 FIELDS = Fields(_field)

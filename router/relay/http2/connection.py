@@ -127,7 +127,10 @@ class Connection(asyncio.BufferedProtocol):
         """None once the peer knows that our table has no room: see `fields`."""
         self._block: tuple[int, bool, bytearray] | None = None
         """A header block that has begun: its stream, whether it ends it, its bytes so far."""
-        self._reset: dict[int, None] = {}
+        self._spoiled = False
+        """Its stream is malformed, whatever it says."""
+        self._reset: dict[int, int] = {}
+        """By stream that we have reset, how many bytes may still be on their way."""
         self._grown = 0
         self._chatter = 0
         self._chatter_since = 0.0
@@ -199,7 +202,7 @@ class Connection(asyncio.BufferedProtocol):
         if self.paused and self.transport.get_write_buffer_size() > BACKLOG_LIMIT:
             self.fail(Code.ENHANCE_YOUR_CALM, "the peer asks and does not read")
 
-    def write(self, head: bytes, payload: memoryview | bytes = b"") -> None:
+    def write(self, head: bytes, payload: memoryview | bytes | bytearray = b"") -> None:
         """Writes one frame."""
         if not self.lost:
             self.transport.write(head + payload)
@@ -273,7 +276,7 @@ class Connection(asyncio.BufferedProtocol):
             self._received = 0
         stream = self.streams.get(id)
         if stream is None:
-            self._not_open(id, "DATA")
+            self._not_open(id, "DATA", size)
             return
         if stream.got_end:
             raise Malformed(Code.STREAM_CLOSED, "DATA behind the end of its stream")
@@ -311,7 +314,7 @@ class Connection(asyncio.BufferedProtocol):
             self._chatter = 0
             self.begun(id, block, end)
         else:
-            self._not_open(id, "HEADERS")
+            self._not_open(id, "HEADERS", 0)
 
     def _stateless(self, block: bytes) -> bytes:
         """The same fields in a block that refers to no table, while the peer may still refer to one."""
@@ -331,7 +334,10 @@ class Connection(asyncio.BufferedProtocol):
             self.send_window += increment
             if self.send_window > LARGEST_WINDOW:
                 raise Violation(Code.FLOW_CONTROL_ERROR, "a window of more than 2^31-1 bytes")
-            self._pump()
+            if self.stalled:
+                self._pump()
+            else:
+                self._chatters()
             return
         if (stream := self.streams.get(id)) is None:
             self._check_begun(id, "WINDOW_UPDATE")
@@ -342,8 +348,7 @@ class Connection(asyncio.BufferedProtocol):
         stream.send_window += increment
         if stream.send_window > LARGEST_WINDOW:
             raise Malformed(Code.FLOW_CONTROL_ERROR, "a window of more than 2^31-1 bytes")
-        if stream.queue is not None:
-            stream.pump()
+        stream.pump()
 
     def _was_reset(self, id: int, code: int) -> None:  # noqa: A002
         stream = self.streams.get(id)
@@ -371,9 +376,8 @@ class Connection(asyncio.BufferedProtocol):
                 self._chatters()
                 self._data(id, memoryview(parsed.data), size, end)
             case HeadersFrame():
-                if "PRIORITY" in parsed.flags and parsed.depends_on == id:
-                    raise Malformed(Code.PROTOCOL_ERROR, "a stream that depends on itself")
-                self._begin_block(id, end, parsed.data)
+                self._block = (id, end, bytearray(parsed.data))
+                self._spoiled = "PRIORITY" in parsed.flags and parsed.depends_on == id
                 if ends_block:
                     self._end_block()
             case PriorityFrame():
@@ -381,7 +385,8 @@ class Connection(asyncio.BufferedProtocol):
                 if parsed.depends_on == id:
                     raise Malformed(Code.PROTOCOL_ERROR, "a stream that depends on itself")
             case SettingsFrame():
-                self._chatters()
+                # It may concern every stream.
+                self._chatters(1 + len(self.streams) // 16)
                 self._settings(parsed)
             case PingFrame():
                 self._chatters()
@@ -401,9 +406,6 @@ class Connection(asyncio.BufferedProtocol):
 
     # --- header blocks in several frames ---
 
-    def _begin_block(self, id: int, end: bool, part: bytes) -> None:  # noqa: A002
-        self._block = (id, end, bytearray(part))
-
     def _continue_block(self, part: bytes) -> None:
         if self._block is None:
             raise Violation(Code.PROTOCOL_ERROR, "a CONTINUATION of nothing")
@@ -417,6 +419,12 @@ class Connection(asyncio.BufferedProtocol):
         assert self._block is not None, "the caller has begun it"
         id, end, block = self._block  # noqa: A001
         self._block = None
+        if self._spoiled:
+            # Only now, since the next block may refer to this one.
+            if self._decoder is not None:
+                self._stateless(bytes(block))
+            self.last_begun = max(id, self.last_begun)
+            raise Malformed(Code.PROTOCOL_ERROR, "a stream that depends on itself")
         self._headers(id, bytes(block), end)
 
     # --- settings ---
@@ -429,7 +437,8 @@ class Connection(asyncio.BufferedProtocol):
         for key, value in said.settings.items():
             self._set(key, value)
         self.write(SettingsFrame(flags=["ACK"]).serialize())
-        self._pump()
+        for stream in [each for each in self.streams.values() if each.waiting is not None]:
+            stream.pump()
         self.room()
 
     def _set(self, key: int, value: int) -> None:
@@ -459,7 +468,7 @@ class Connection(asyncio.BufferedProtocol):
         over = stream.got_end and stream.sent_end
         if not over and self.streams.get(stream.id) is stream:
             self.write(rst_stream(stream.id, code))
-            self._remember(stream.id)
+            self._remember(stream.id, stream.receive_window)
         self._forget(stream)
 
     def ended_here(self, stream: Stream) -> None:
@@ -484,6 +493,11 @@ class Connection(asyncio.BufferedProtocol):
         transport.close()
         asyncio.get_running_loop().call_later(CLOSE_WITHIN, transport.abort)
         self._lose(message)
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that wait to be sent on its streams."""
+        return sum(len(stream.waiting) for stream in self.streams.values() if stream.waiting)
 
     def say_goodbye(self, code: Code, message: str = "") -> None:
         """GOAWAY: streams that the peer begins from here on are not taken up."""
@@ -516,16 +530,22 @@ class Connection(asyncio.BufferedProtocol):
         stream.got_end = stream.sent_end = True
         self.room()
 
-    def _remember(self, id: int) -> None:  # noqa: A002
+    def _remember(self, id: int, window: int = DEFAULT_WINDOW) -> None:  # noqa: A002
         if len(self._reset) >= REMEMBERED:
             del self._reset[next(iter(self._reset))]
-        self._reset[id] = None
+        self._reset[id] = window
 
-    def _not_open(self, id: int, what: str) -> None:  # noqa: A002
+    def _not_open(self, id: int, what: str, size: int) -> None:  # noqa: A002
         self._check_begun(id, what)
-        if id not in self._reset:
+        left = self._reset.get(id)
+        if left is None:
             raise Violation(Code.STREAM_CLOSED, f"{what} on a stream that is closed")
-        self._chatters()
+        if size > left:
+            raise Violation(Code.FLOW_CONTROL_ERROR, "more DATA than its window had room for")
+        # What was on its way when the stream was reset is no fault of the peer.
+        self._reset[id] = left - size
+        if not size:
+            self._chatters()
 
     def _check_begun(self, id: int, what: str) -> None:  # noqa: A002
         if not id or id > self.last_begun or not id & 1:
@@ -534,7 +554,7 @@ class Connection(asyncio.BufferedProtocol):
     def _pump(self) -> None:
         """Gives every stream that waits its turn, as far as the window of the connection goes."""
         for stream in tuple(self.stalled):
-            if self.paused:
+            if self.paused or self.send_window <= 0:
                 return
             stream.pump()
             if stream in self.stalled:
@@ -542,9 +562,9 @@ class Connection(asyncio.BufferedProtocol):
                 del self.stalled[stream]
                 self.stalled[stream] = None
 
-    def _chatters(self) -> None:
+    def _chatters(self, weight: int = 1) -> None:
         """One more frame that serves no call. So many in one second are meant to keep us busy."""
-        self._chatter += 1
+        self._chatter += weight
         if self._chatter >= CHATTER_LIMIT:
             now = time.monotonic()
             if now - self._chatter_since < 1:

@@ -8,6 +8,7 @@ relayed call pays for (RFC 7541, sections 5 and 6).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
@@ -26,8 +27,6 @@ KEPT = 4096
 
 KEPT_SIZE = 512
 """Bytes that a field which is kept may have."""
-
-STATIC_ENTRIES = 61
 
 
 class Fields(Generic[F]):
@@ -88,6 +87,21 @@ class Fields(Generic[F]):
                 self._seen.clear()
             self._seen[raw] = field
         return field
+
+
+def is_sound(key: str, value: str) -> bool:
+    """Whether an HTTP/2 message may have a field, pseudo-headers aside (RFC 9113, section 8.2)."""
+    return (
+        _TOKEN.fullmatch(key) is not None
+        and key not in _OF_CONNECTIONS
+        and not any(byte in value for byte in ("\0", "\r", "\n"))
+    )
+
+
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9a-z]+")
+"""A field name in lower case (RFC 9110, section 5.6.2)."""
+
+_OF_CONNECTIONS = frozenset({"connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"})
 
 
 def literal(name: bytes, value: bytes) -> bytes:

@@ -76,8 +76,11 @@ class _Outbound(Connection):
 
     def close(self) -> None:
         self.ending = True
-        self._connecting.cancel()
-        if self.transport is not None and not self.lost:
+        if self.transport is None:
+            self._connecting.cancel()
+            self.lost = True
+            self._give_up("the instance has ended")
+        elif not self.lost and not self.transport.is_closing():
             self.say_goodbye(Code.NO_ERROR)
             self.transport.close()
 
@@ -124,15 +127,15 @@ class _Outbound(Connection):
     def _begin(self, stream: Stream, block: bytes) -> None:
         stream.id = self.last_begun = self._next
         self._next += 2
+        self._chatter = 0
         if self._next > LAST_STREAM:
             self.ending = True
         stream.send_window = self.peer_window
         self.streams[stream.id] = stream
-        waiting, stream.queue = stream.queue, None
+        waiting, stream.waiting = stream.waiting, None
         stream.headers(block, end=False)
-        if waiting:
-            stream.queue = waiting
-            self.stalled[stream] = None
+        if waiting or stream.waiting_end:
+            stream.waiting = waiting
 
     async def _connect(self, socket: str) -> None:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
 from router.relay.http2.frame import (
@@ -62,13 +61,15 @@ class Stream:
         "expected",
         "got_end",
         "id",
-        "queue",
+        "last",
         "receive_window",
         "send_window",
         "sent_end",
         "sink",
         "source",
         "unacknowledged",
+        "waiting",
+        "waiting_end",
         "window",
     )
 
@@ -87,8 +88,12 @@ class Stream:
         """How many have left again and were not credited yet."""
         self.source: Source | None = None
         """The stream whose bytes are sent on this one."""
-        self.queue: deque[tuple[memoryview | bytes, bool, bool]] | None = None
-        """What waits to be sent: bytes, whether they are a header block, whether they end the stream."""
+        self.waiting: bytearray | None = None
+        """The bytes that wait to be sent; None where none do, and what comes is sent at once."""
+        self.waiting_end = False
+        """They end the stream, or `last` does."""
+        self.last: bytes | None = None
+        """The header block that waits behind them."""
         self.sent_end = False
         self.got_end = False
         self.expected: int | None = None
@@ -100,90 +105,81 @@ class Stream:
         """Sends bytes, as soon as the windows have room for them."""
         connection, size = self.connection, len(payload)
         if (
-            self.queue is None
+            self.waiting is None
             and size <= self.send_window
             and size <= connection.send_window
             and size <= connection.frame_limit
             and not connection.paused
         ):
-            self.send_window -= size
-            connection.send_window -= size
-            connection.write(HEAD.pack(size >> 8, size & 0xFF, DATA, end, self.id), payload)
-            if self.source is not None and size:
-                self.source.consumed(size)
-            if end:
-                connection.ended_here(self)
+            if size or end:
+                self._write_data(payload, size, end)
             return
-        # A slice would keep all alive that was read with it.
-        self._wait(memoryview(bytes(payload)), False, end)
+        if self.waiting is None:
+            self.waiting = bytearray()
+        self.waiting += payload
+        self.waiting_end = end
+        self.pump()
 
     def headers(self, block: bytes, end: bool) -> None:
-        """Sends a header block, behind the bytes that wait."""
-        if self.queue is None:
+        """Sends a header block. One that waits for the bytes before it is the last."""
+        if self.waiting is None:
             self._write_headers(block, end)
         else:
-            self._wait(block, True, end)
+            self.last, self.waiting_end = block, end
 
     def reset(self, code: Code) -> None:
         """Ends the stream at once, whatever waits."""
         self.connection.reset(self, code)
 
     def hold(self) -> None:
-        """Keeps back what is sent until `pump`."""
-        self.queue = deque()
+        """Keeps back what is sent, until the stream has an id."""
+        self.waiting = bytearray()
 
     def drop_data(self) -> None:
-        """Forgets the bytes that wait to be sent."""
-        if self.queue is not None:
-            self.queue = None
-            self.connection.stalled.pop(self, None)
+        """Forgets what waits to be sent."""
+        self.waiting = self.last = None
+        self.connection.stalled.pop(self, None)
 
     def pump(self) -> None:
         """Sends of what waits as much as the windows have room for."""
-        connection, queue = self.connection, self.queue
-        if queue is None or not self.id:
+        connection, waiting = self.connection, self.waiting
+        if waiting is None or not self.id:
             return
-        while queue:
-            content, is_headers, end = queue[0]
-            if is_headers:
-                queue.popleft()
-                self._last(queue)
-                self._write_headers(bytes(content), end)
-                continue
-            room = min(self.send_window, connection.send_window, connection.frame_limit)
-            size = len(content)
-            if connection.paused or (size and room <= 0):
+        while waiting and not connection.paused:
+            room = min(self.send_window, connection.send_window, connection.frame_limit, len(waiting))
+            if room <= 0:
                 break
-            if size > room:
-                content, size = content[:room], room
-                queue[0] = (queue[0][0][room:], False, end)
-                end = False
-            else:
-                queue.popleft()
-                self._last(queue)
-            self.send_window -= size
-            connection.send_window -= size
-            connection.write(HEAD.pack(size >> 8, size & 0xFF, DATA, end, self.id), content)
-            if self.source is not None and size:
-                self.source.consumed(size)
-            if end:
-                connection.ended_here(self)
-        if not queue and self.queue is queue:
-            self._last(queue)
+            part = waiting[:room]
+            del waiting[:room]
+            self._write_data(part, room, self.waiting_end and self.last is None and not waiting)
+        if not waiting:
+            connection.stalled.pop(self, None)
+            if self.waiting is waiting:
+                self._end_waiting()
+        elif connection.paused or connection.send_window <= 0:
+            connection.stalled[self] = None
+        else:
+            # It waits for a window of its own.
+            connection.stalled.pop(self, None)
 
-    def _last(self, queue: deque[tuple[memoryview | bytes, bool, bool]]) -> None:
-        """Nothing waits any more, unless something does."""
-        if not queue:
-            self.queue = None
-            self.connection.stalled.pop(self, None)
+    def _end_waiting(self) -> None:
+        """The bytes have gone; so does what was to come behind them."""
+        last, end = self.last, self.waiting_end
+        self.waiting = self.last = None
+        if last is not None:
+            self._write_headers(last, end)
+        elif end and not self.sent_end:
+            self._write_data(b"", 0, True)
 
-    def _wait(self, content: memoryview | bytes, is_headers: bool, end: bool) -> None:
-        if self.queue is None:
-            self.queue = deque()
-        self.queue.append((content, is_headers, end))
-        if self.id:
-            self.connection.stalled[self] = None
-            self.pump()
+    def _write_data(self, payload: memoryview | bytes | bytearray, size: int, end: bool) -> None:
+        connection = self.connection
+        self.send_window -= size
+        connection.send_window -= size
+        connection.write(HEAD.pack(size >> 8, size & 0xFF, DATA, end, self.id), payload)
+        if self.source is not None and size:
+            self.source.consumed(size)
+        if end:
+            connection.ended_here(self)
 
     def _write_headers(self, block: bytes, end: bool) -> None:
         connection = self.connection
