@@ -132,7 +132,8 @@ class Connection(asyncio.BufferedProtocol):
         self._reset: dict[int, int] = {}
         """By stream that we have reset, how many bytes may still be on their way."""
         self._grown = 0
-        self._chatter = 0
+        self.chatter = 0
+        """Frames that have served no call since the last that did."""
         self._chatter_since = 0.0
 
     # --- what a subclass takes ---
@@ -311,7 +312,6 @@ class Connection(asyncio.BufferedProtocol):
             if not id & 1:
                 raise Violation(Code.PROTOCOL_ERROR, "a client begins streams with odd ids")
             self.last_begun = id
-            self._chatter = 0
             self.begun(id, block, end)
         else:
             self._not_open(id, "HEADERS", 0)
@@ -564,9 +564,9 @@ class Connection(asyncio.BufferedProtocol):
 
     def _chatters(self, weight: int = 1) -> None:
         """One more frame that serves no call. So many in one second are meant to keep us busy."""
-        self._chatter += weight
-        if self._chatter >= CHATTER_LIMIT:
+        self.chatter += weight
+        if self.chatter >= CHATTER_LIMIT:
             now = time.monotonic()
             if now - self._chatter_since < 1:
                 raise Violation(Code.ENHANCE_YOUR_CALM, f"{CHATTER_LIMIT} frames in a second serve no call")
-            self._chatter, self._chatter_since = 0, now
+            self.chatter, self._chatter_since = 0, now

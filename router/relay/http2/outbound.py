@@ -127,7 +127,6 @@ class _Outbound(Connection):
     def _begin(self, stream: Stream, block: bytes) -> None:
         stream.id = self.last_begun = self._next
         self._next += 2
-        self._chatter = 0
         if self._next > LAST_STREAM:
             self.ending = True
         stream.send_window = self.peer_window

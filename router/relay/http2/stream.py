@@ -175,6 +175,7 @@ class Stream:
         connection = self.connection
         self.send_window -= size
         connection.send_window -= size
+        connection.chatter = 0
         connection.write(HEAD.pack(size >> 8, size & 0xFF, DATA, end, self.id), payload)
         if self.source is not None and size:
             self.source.consumed(size)
@@ -183,6 +184,7 @@ class Stream:
 
     def _write_headers(self, block: bytes, end: bool) -> None:
         connection = self.connection
+        connection.chatter = 0
         block, connection.unsaid = connection.unsaid + block, b""
         for part in headers(self.id, block, END_STREAM if end else 0, connection.frame_limit):
             connection.write(part)
