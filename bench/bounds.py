@@ -16,7 +16,8 @@ class Bound(Generic[Figures]):
     """What a figure must reach."""
 
     what: str
-    of: Callable[[Figures], float]
+    of: Callable[[Figures], float | None]
+    """None: what it is compared with is not installed."""
     limit: float
     unit: str = ""
     at_least: bool = False
@@ -27,11 +28,11 @@ def bounds(of: Sequence[Bound[Figures]], figures: Figures) -> Table:
     table = Table("", "measured", "bound", "", box=None, pad_edge=False)
     for bound in of:
         value = bound.of(figures)
+        limit = f"{'≥' if bound.at_least else '≤'} {bound.limit:g} {bound.unit}"
+        if value is None:
+            table.add_row(bound.what, "not installed", limit, "")
+            continue
         holds = value >= bound.limit if bound.at_least else value <= bound.limit
-        table.add_row(
-            bound.what,
-            f"{value:g} {bound.unit}",
-            f"{'≥' if bound.at_least else '≤'} {bound.limit:g} {bound.unit}",
-            "[green]holds[/]" if holds else "[red]does not hold[/]",
-        )
+        told = "[green]holds[/]" if holds else "[red]does not hold[/]"
+        table.add_row(bound.what, f"{value:g} {bound.unit}", limit, told)
     return table

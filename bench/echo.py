@@ -1,9 +1,9 @@
-"""`echo`: what the router costs beside a direct call and beside nginx, in time and in memory."""
+"""`echo`: what the router costs beside a direct call and beside other proxies, in time and in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -15,25 +15,19 @@ from rich.table import Table
 
 from bench.benchmark import Benchmark, Failed, Say
 from bench.bounds import Bound, bounds
-from bench.columns import Column, Sample, column, sample
+from bench.columns import Beside, Column, Compared, Round, beside, compared, cpu_us
 from bench.mesh import RunningMesh, mesh
-from bench.nginx import find_nginx, nginx
+from bench.payload import CALLER, Echoes, Payload, Stream, carried
+from bench.ways import Way, ways
+from contract.errors import MeshError
 
 COMPOSITION = Path(__file__).with_name("echo.json")
-ECHO_SERVICE = "bench.echo@1"
-CALLER_SERVICE = "bench.caller@1"
-PAYLOAD = 256
-"""Bytes of JSON that are echoed."""
-CONCURRENCY = 32
 CANCELLED_AT_ONCE = 64
 CANCEL_PARTS = 4
 
-Ways = Mapping[str, dict[str, str] | None]
-"""By name, what `measure` of the caller takes as `direct`."""
-
 
 class EchoFigures(msgspec.Struct, frozen=True):
-    """The figures of `echo`."""
+    """The figures of `echo`. Without a name of their own they are those of 256 bytes."""
 
     direct: Column
     """The caller sends to the provider's own socket."""
@@ -41,14 +35,32 @@ class EchoFigures(msgspec.Struct, frozen=True):
     """The caller sends to the router, inside an execution."""
     nginx: Column | None
     """The caller sends to an nginx in front of the provider; None where nginx is not installed."""
+    envoy: Column | None
+    """The same of Envoy."""
     cold_start_s: float
     """`wuu-mesh up --detach` with the product's own composition in a fresh home, from start to end."""
     router_rss_mib: float
-    """The router's resident set after the load."""
+    """The router's resident set after the load of 256 bytes."""
     provider_rss_mib: float
-    """The provider's resident set after the load."""
+    """The provider's resident set after it."""
     cancel_rss_growth_mib: float
     """By how much the router's resident set grew over the cancelled calls."""
+    payload_64k: Compared
+    """Echoes of 64 KiB."""
+    payload_4m: Compared
+    """Echoes of 4 MiB, with fewer in flight."""
+    stream: Compared
+    """Streams of messages of 1 KiB. A latency is that from one message to the next, a call is a message."""
+    relay_cpu_us: float
+    """Processor time of the router for each call with many in flight, user and system, in microseconds."""
+    nginx_cpu_us: float | None
+    """The same of nginx."""
+    envoy_cpu_us: float | None
+    """The same of Envoy."""
+    router_to_nginx: Beside | None
+    """None where nginx is not installed."""
+    router_to_envoy: Beside | None
+    """Likewise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,44 +69,96 @@ class Scale:
 
     starts: int
     rounds: int
-    warm_up: int
-    """Calls with many in flight, each way, before the first round."""
-    single: int
-    """Calls one at a time, each way and round."""
-    many: int
-    """Calls with `CONCURRENCY` in flight, each way and round."""
+    small: Echoes
+    medium: Echoes
+    large: Echoes
+    stream: Stream
     cancelled: int
 
 
-FULL = Scale(starts=5, rounds=9, warm_up=4_000, single=2_000, many=6_400, cancelled=100_000)
-QUICK = Scale(starts=1, rounds=1, warm_up=320, single=200, many=640, cancelled=2_000)
+FULL = Scale(
+    starts=5,
+    rounds=9,
+    small=Echoes("256 B", 256, 32, warm=3_200, single=1_000, many=3_200),
+    medium=Echoes("64 KiB", 64 * 2**10, 32, warm=320, single=300, many=960),
+    large=Echoes("4 MiB", 4 * 2**20, 4, warm=16, single=16, many=32),
+    stream=Stream("stream", 2**10, messages=10_000),
+    cancelled=100_000,
+)
+QUICK = Scale(
+    starts=1,
+    rounds=1,
+    small=Echoes("256 B", 256, 32, warm=320, single=200, many=640),
+    medium=Echoes("64 KiB", 64 * 2**10, 32, warm=32, single=32, many=64),
+    large=Echoes("4 MiB", 4 * 2**20, 4, warm=4, single=4, many=8),
+    stream=Stream("stream", 2**10, messages=2_000),
+    cancelled=2_000,
+)
 
 
 def measure(quick: bool, say: Say) -> EchoFigures:
     """Takes the figures."""
     scale = QUICK if quick else FULL
     cold_start = median(list(_cold_starts(scale, say)))
-    with mesh(COMPOSITION) as (running, _), _ways(running) as ways:
-        rounds = list(_rounds(running, ways, scale, say))
+    with mesh(COMPOSITION) as (running, _), ways(running) as all_ways:
+        small = _carried(running, all_ways, scale.small, scale, say)
+        # Whatever is larger than a call usually is leaves the router with memory to spare, in which growth
+        # would not show.
         loaded = running.settled()
         growth = _cancel_growth(running, loaded, scale, say)
+        medium, large, stream = (
+            compared(_carried(running, all_ways, payload, scale, say))
+            for payload in (scale.medium, scale.large, scale.stream)
+        )
+        say(f"at the end the router has {_mib(_router_rss(running.settled())):g} MiB")
+    columns, relay_cpu = compared(small), cpu_us(small, "router")
+    assert relay_cpu is not None, "the router is always among the ways"
     return EchoFigures(
-        direct=column(rounds, "direct"),
-        router=column(rounds, "router"),
-        nginx=column(rounds, "nginx") if "nginx" in ways else None,
+        direct=columns.direct,
+        router=columns.router,
+        nginx=columns.nginx,
+        envoy=columns.envoy,
         cold_start_s=round(cold_start, 3),
         router_rss_mib=_mib(_router_rss(loaded)),
         provider_rss_mib=_mib(_module_rss(loaded, "bench.echo")),
         cancel_rss_growth_mib=_mib(growth),
+        payload_64k=medium,
+        payload_4m=large,
+        stream=stream,
+        relay_cpu_us=relay_cpu,
+        nginx_cpu_us=cpu_us(small, "nginx"),
+        envoy_cpu_us=cpu_us(small, "envoy"),
+        router_to_nginx=beside(small, "nginx"),
+        router_to_envoy=beside(small, "envoy"),
     )
 
 
 def show(figures: EchoFigures) -> RenderableType:
     """The figures, and beside each that has a bound the bound that it must reach."""
-    times = Table("", "p50", "p99", "calls/s", "p50 ÷ direct", "calls/s ÷ direct", box=None, pad_edge=False)
-    for name, way in (("direct", figures.direct), ("router", figures.router), ("nginx", figures.nginx)):
-        times.add_row(name, *(_cells(way) if way else ["not installed"]))
-    return Group(times, "", bounds(BOUNDS, figures))
+    small = Compared(figures.direct, figures.router, figures.nginx, figures.envoy)
+    cpu = {
+        "router": figures.relay_cpu_us,
+        "nginx": figures.nginx_cpu_us,
+        "envoy": figures.envoy_cpu_us,
+    }
+    times = Table("", "", "p50", "p99", "calls/s", "p50 ÷", "calls/s ÷", "CPU", box=None, pad_edge=False)
+    _add(times, "256 B", small, cpu)
+    _add(times, "64 KiB", figures.payload_64k, {})
+    _add(times, "4 MiB", figures.payload_4m, {})
+    _add(times, "stream", figures.stream, {})
+    said = (
+        "÷ is beside direct, CPU what whatever stands between takes for a call. Of the stream a call is a\n"
+        "message, and its latency the time since the one before."
+    )
+    return Group(times, "", said, "", bounds(BOUNDS, figures))
+
+
+def _add(times: Table, payload: str, columns: Compared, cpu: Mapping[str, float | None]) -> None:
+    for name in columns.__struct_fields__:
+        way: Column | None = getattr(columns, name)
+        taken = cpu.get(name)
+        cells = _cells(way) if way else ["not installed", "", "", "", ""]
+        times.add_row(payload, name, *cells, "" if taken is None else f"{taken:.0f} µs")
 
 
 def _cells(way: Column) -> list[str]:
@@ -114,43 +178,13 @@ def _cold_starts(scale: Scale, say: Say) -> Iterator[float]:
             yield seconds
 
 
-@contextmanager
-def _ways(running: RunningMesh) -> Iterator[Ways]:
-    """The ways to the provider; nginx is one of them where it is installed."""
-    revealed = running.call(ECHO_SERVICE, "reveal")
-    ways: dict[str, dict[str, str] | None] = {"direct": revealed, "router": None}
-    program = find_nginx()
-    if program is None:
-        yield ways
-        return
-    with nginx(program, revealed["socket"]) as socket:
-        yield {**ways, "nginx": {**revealed, "socket": str(socket)}}
-
-
-def _rounds(running: RunningMesh, ways: Ways, scale: Scale, say: Say) -> Iterator[Mapping[str, Sample]]:
-    """Every way in every round, each time in another order."""
-    for way in ways:
-        _load(running, ways[way], scale.warm_up, CONCURRENCY)
-    names = list(ways)
-    for index in range(scale.rounds):
-        taken = {name: _sample(running, ways[name], scale) for name in names}
-        shown = ", ".join(
-            f"{name} {taken[name].p50_us:.0f} µs {taken[name].calls_per_s:.0f}/s" for name in ways
-        )
-        say(f"round {index + 1}/{scale.rounds}: {shown}")
-        yield taken
-        names.append(names.pop(0))
-
-
-def _sample(running: RunningMesh, way: dict[str, str] | None, scale: Scale) -> Sample:
-    single = _load(running, way, scale.single, 1)
-    many = _load(running, way, scale.many, CONCURRENCY)
-    return sample(single["latencies_ns"], scale.many, many["seconds"])
-
-
-def _load(running: RunningMesh, way: dict[str, str] | None, calls: int, concurrency: int) -> Any:
-    params = {"calls": calls, "concurrency": concurrency, "size": PAYLOAD, "direct": way}
-    return running.call(CALLER_SERVICE, "measure", params)
+def _carried(
+    running: RunningMesh, all_ways: Sequence[Way], payload: Payload, scale: Scale, say: Say
+) -> list[Round]:
+    try:
+        return asyncio.run(carried(running, all_ways, payload, scale.rounds, say))
+    except MeshError as error:
+        raise Failed(f"{payload.name} could not be carried: {error}") from error
 
 
 def _cancel_growth(running: RunningMesh, before: Any, scale: Scale, say: Say) -> int:
@@ -159,13 +193,21 @@ def _cancel_growth(running: RunningMesh, before: Any, scale: Scale, say: Say) ->
     after = before
     for _ in range(CANCEL_PARTS):
         params = {"calls": scale.cancelled // CANCEL_PARTS, "at_once": CANCELLED_AT_ONCE, "begun": begun}
-        begun = running.call(CALLER_SERVICE, "cancel", params)["begun"]
+        begun = running.call(CALLER, "cancel", params)["begun"]
         after = running.settled()
         growth = _mib(_router_rss(after) - _router_rss(before))
         say(f"cancelled {begun} calls: the router grew by {growth:g} MiB")
-    if hanging := running.call(ECHO_SERVICE, "hanging"):
+    if hanging := running.call("bench.echo@1", "hanging"):
         raise Failed(f"{hanging} cancelled calls still run at the provider")
     return _router_rss(after) - _router_rss(before)
+
+
+def _p50(router: Beside | None) -> float | None:
+    return router.p50_ratio if router else None
+
+
+def _throughput(router: Beside | None) -> float | None:
+    return router.throughput_ratio if router else None
 
 
 def _router_rss(status: Any) -> int:
@@ -183,8 +225,18 @@ def _mib(size: int) -> float:
 
 
 BOUNDS: tuple[Bound[EchoFigures], ...] = (
-    Bound("router p50 ÷ direct", lambda f: f.router.p50_ratio, 3.0),
-    Bound("router calls/s ÷ direct", lambda f: f.router.throughput_ratio, 0.30, at_least=True),
+    Bound("router p50 ÷ direct", lambda f: f.router.p50_ratio, 1.7),
+    Bound("router calls/s ÷ direct", lambda f: f.router.throughput_ratio, 0.75, at_least=True),
+    Bound("router CPU of a call", lambda f: f.relay_cpu_us, 120, "µs"),
+    Bound(
+        "4 MiB: router calls/s ÷ direct", lambda f: f.payload_4m.router.throughput_ratio, 0.8, at_least=True
+    ),
+    Bound(
+        "stream: router messages/s ÷ direct", lambda f: f.stream.router.throughput_ratio, 0.95, at_least=True
+    ),
+    Bound("router p50 ÷ envoy", lambda f: _p50(f.router_to_envoy), 1.0),
+    Bound("router calls/s ÷ envoy", lambda f: _throughput(f.router_to_envoy), 1.0, at_least=True),
+    Bound("router calls/s ÷ nginx", lambda f: _throughput(f.router_to_nginx), 0.95, at_least=True),
     Bound("cold start", lambda f: f.cold_start_s, 2.0, "s"),
     Bound("router memory", lambda f: f.router_rss_mib, 70, "MiB"),
     Bound("provider memory", lambda f: f.provider_rss_mib, 55, "MiB"),
@@ -192,5 +244,8 @@ BOUNDS: tuple[Bound[EchoFigures], ...] = (
 )
 
 ECHO = Benchmark(
-    "echo", "a unary call direct, through the router and through nginx; start; memory", measure, show
+    "echo",
+    "calls and streams direct, through the router, nginx and Envoy; CPU, start, memory",
+    measure,
+    show,
 )
