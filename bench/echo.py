@@ -79,8 +79,8 @@ class Scale:
 FULL = Scale(
     starts=5,
     rounds=9,
-    small=Echoes("256 B", 256, 32, warm=3_200, single=1_000, many=3_200),
-    medium=Echoes("64 KiB", 64 * 2**10, 32, warm=320, single=300, many=960),
+    small=Echoes("256 B", 256, 32, warm=3_200, single=800, many=3_200),
+    medium=Echoes("64 KiB", 64 * 2**10, 32, warm=320, single=200, many=640),
     large=Echoes("4 MiB", 4 * 2**20, 4, warm=16, single=16, many=32),
     stream=Stream("stream", 2**10, messages=10_000),
     cancelled=100_000,
@@ -88,9 +88,9 @@ FULL = Scale(
 QUICK = Scale(
     starts=1,
     rounds=1,
-    small=Echoes("256 B", 256, 32, warm=320, single=200, many=640),
-    medium=Echoes("64 KiB", 64 * 2**10, 32, warm=32, single=32, many=64),
-    large=Echoes("4 MiB", 4 * 2**20, 4, warm=4, single=4, many=8),
+    small=Echoes("256 B", 256, 32, warm=160, single=200, many=640),
+    medium=Echoes("64 KiB", 64 * 2**10, 32, warm=32, single=16, many=64),
+    large=Echoes("4 MiB", 4 * 2**20, 4, warm=4, single=2, many=4),
     stream=Stream("stream", 2**10, messages=2_000),
     cancelled=2_000,
 )
@@ -147,8 +147,8 @@ def show(figures: EchoFigures) -> RenderableType:
     _add(times, "4 MiB", figures.payload_4m, {})
     _add(times, "stream", figures.stream, {})
     said = (
-        "÷ is beside direct, CPU what whatever stands between takes for a call. Of the stream a call is a\n"
-        "message, and its latency the time since the one before."
+        "÷: beside direct. CPU: what the process between the two takes for a call.\n"
+        "Of a stream a call is a message, and its latency the time since the last."
     )
     return Group(times, "", said, "", bounds(BOUNDS, figures))
 

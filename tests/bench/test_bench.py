@@ -49,8 +49,10 @@ def test_echo_prints_one_json_object_with_every_figure() -> None:
         assert (figures[f"{proxy}_cpu_us"] is None) == (proxy in missing)
         ratios = figures[f"router_to_{proxy}"]
         assert ratios is None if proxy in missing else min(ratios.values()) > 0
-    for figure in ("cold_start_s", "router_rss_mib", "provider_rss_mib", "relay_cpu_us"):
+    for figure in ("cold_start_s", "router_rss_mib", "provider_rss_mib"):
         assert figures[figure] > 0
+    # It comes in ticks, of which a quick run may see none.
+    assert figures["relay_cpu_us"] >= 0
     for payload in ("256 B", "64 KiB", "4 MiB", "stream"):
         assert f"{payload} round 1/1" in ended.stderr
 
