@@ -49,6 +49,7 @@ from router.relay.http2.frame import (
     rst_stream,
     window_update,
 )
+from router.relay.http2.outbox import outbox
 from router.relay.http2.stream import LARGEST_RECEIVE_WINDOW, NOBODY, Stream
 
 FRAME_LIMIT = 1 << 16
@@ -114,6 +115,9 @@ class Connection(asyncio.BufferedProtocol):
         """What the next header block begins with."""
         self.last_begun = 0
         """The highest id of a stream that the client has begun."""
+        self._outbox = outbox()
+        self._out: list[memoryview | bytes | bytearray] = []
+        """What is to be written; views of what was read are good until the read is handled."""
         self._buffer = bytearray(BUFFER)
         self._view = memoryview(self._buffer)
         self._have = 0
@@ -164,7 +168,7 @@ class Connection(asyncio.BufferedProtocol):
         settings = SettingsFrame(settings=self.settings()).serialize()
         # The window of the connection never stops a stream; each has its own.
         opened = window_update(0, LARGEST_WINDOW - DEFAULT_WINDOW)
-        transport.write((PREFACE if self.is_client else b"") + settings + opened)
+        self.write((PREFACE if self.is_client else b"") + settings + opened)
 
     def connection_lost(self, reason: Exception | None) -> None:
         self._lose(str(reason) if reason is not None else "the connection was closed")
@@ -188,7 +192,8 @@ class Connection(asyncio.BufferedProtocol):
         if self.lost:
             self._have = 0
             return
-        at = 0
+        at, outbox = 0, self._outbox
+        outbox.reading = True
         try:
             if self._preface:
                 at = self._take_preface()
@@ -196,6 +201,8 @@ class Connection(asyncio.BufferedProtocol):
         except Violation as violation:
             self.fail(violation.code, violation.message)
             at = self._have
+        finally:
+            outbox.flush()
         left = self._have - at
         if at and left:
             self._buffer[:left] = self._buffer[at : self._have]
@@ -204,9 +211,26 @@ class Connection(asyncio.BufferedProtocol):
             self.fail(Code.ENHANCE_YOUR_CALM, "the peer asks and does not read")
 
     def write(self, head: bytes, payload: memoryview | bytes | bytearray = b"") -> None:
-        """Writes one frame."""
-        if not self.lost:
-            self.transport.write(head + payload)
+        """Writes one frame, once everything is handled that was read with what led to it."""
+        if self.lost:
+            return
+        if not self._out:
+            self._outbox.add(self)
+        self._out.append(head)
+        if payload:
+            self._out.append(payload)
+
+    def flush(self) -> None:
+        """Hands to the transport what is to be written."""
+        out = b"".join(self._out)
+        self._out.clear()
+        if out and not self.lost:
+            self.transport.write(out)
+
+    def close(self) -> None:
+        """Closes the connection once everything is written."""
+        self.flush()
+        self.transport.close()
 
     # --- frames ---
 
@@ -489,9 +513,8 @@ class Connection(asyncio.BufferedProtocol):
     def fail(self, code: Code, message: str) -> None:
         """Tells the peer what it did, and gives up the connection."""
         self.say_goodbye(code, message)
-        transport = self.transport
-        transport.close()
-        asyncio.get_running_loop().call_later(CLOSE_WITHIN, transport.abort)
+        self.close()
+        asyncio.get_running_loop().call_later(CLOSE_WITHIN, self.transport.abort)
         self._lose(message)
 
     @property

@@ -43,7 +43,7 @@ class Inbound(Connection):
 
     def room(self) -> None:
         if self.ending and not self.streams and not self.lost:
-            self.transport.close()
+            self.close()
 
     def gone(self) -> None:
         self._live.discard(self)

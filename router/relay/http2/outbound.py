@@ -44,7 +44,7 @@ class Channel:
     def close(self) -> None:
         """The instance has ended."""
         if self._connection is not None:
-            self._connection.close()
+            self._connection.end()
 
 
 class _Outbound(Connection):
@@ -74,7 +74,7 @@ class _Outbound(Connection):
         self._retiring = True
         self.room()
 
-    def close(self) -> None:
+    def end(self) -> None:
         self.ending = True
         if self.transport is None:
             self._connecting.cancel()
@@ -82,7 +82,7 @@ class _Outbound(Connection):
             self._give_up("the instance has ended")
         elif not self.lost and not self.transport.is_closing():
             self.say_goodbye(Code.NO_ERROR)
-            self.transport.close()
+            self.close()
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -98,7 +98,7 @@ class _Outbound(Connection):
             self._begin(stream, self._waiting.pop(stream))
             stream.pump()
         if (self._retiring or self.ending) and not self.streams and not self._waiting and not self.lost:
-            self.close()
+            self.end()
 
     def going_away(self, last: int, code: int, debug: bytes) -> None:
         self.ending = True
