@@ -103,6 +103,19 @@ class Execution:
             self.cancels(reason)
         return 1 + below
 
+    def late(self) -> MeshError:
+        """Its deadline has passed."""
+        return MeshError(
+            "deadline_exceeded",
+            f"{self.owner.module} did not answer {self.service} {self.method} in time",
+            outcome="unknown",
+        )
+
+    @property
+    def is_late(self) -> bool:
+        """Whether its deadline has passed."""
+        return self.deadline is not None and self.deadline <= time.time()
+
     def descends_from(self, instance: Instance) -> bool:
         """Whether an execution above this one is inside the instance."""
         above = self.parent
@@ -152,7 +165,7 @@ class Executions:
         owner.outside += execution.counted
         if execution.deadline is not None:
             execution.timer = asyncio.get_running_loop().call_later(
-                max(execution.deadline - time.time(), 0.0), execution.cancel, _late(execution)
+                max(execution.deadline - time.time(), 0.0), execution.cancel, execution.late()
             )
 
     def end(self, execution: Execution) -> None:
@@ -171,11 +184,3 @@ class Executions:
         execution.cancels = None
         if execution.holds:
             execution.generation.let_go()
-
-
-def _late(execution: Execution) -> MeshError:
-    return MeshError(
-        "deadline_exceeded",
-        f"{execution.owner.module} did not answer {execution.service} {execution.method} in time",
-        outcome="unknown",
-    )

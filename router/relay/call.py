@@ -28,6 +28,10 @@ _ONE_ANSWER = (Shape.SHAPE_UNSPECIFIED, Shape.SHAPE_UNARY, Shape.SHAPE_CLIENT_ST
 """The shapes whose answer is one message."""
 
 
+_GIVEN_UP = (1, 4)
+"""The gRPC statuses of a provider that gave up: CANCELLED and DEADLINE_EXCEEDED."""
+
+
 class Call:
     """One relayed call. It takes what comes on both of its streams."""
 
@@ -117,7 +121,7 @@ class Call:
     def on_reset(self, stream: object, code: int) -> None:
         if stream is self._consumer:
             self._abandon()
-        else:
+        elif not self._is_late():
             self._end_with(status.of_reset(code, self._instance))
 
     def on_lost(self, stream: object, why: str, *, processed: bool) -> None:
@@ -179,6 +183,8 @@ class Call:
                 self._end_with(status.of_http(said, instance))
             else:
                 self._end(status.violation(instance, "ended its answer without a status"))
+        elif said.status in _GIVEN_UP and self._is_late():
+            return
         elif said.status:
             ending = status.of_response(said, instance)
             if ending is None:
@@ -191,6 +197,17 @@ class Call:
             self._end(status.violation(instance, "answered without a message"))
         else:
             self._finish(said.raw)
+
+    def _is_late(self) -> bool:
+        """Whether the deadline has passed, and the call has ended with it.
+
+        A provider that gives up in time may be heard before our own timer is.
+        """
+        execution = self._admitted.execution
+        if not execution.is_late:
+            return False
+        execution.cancel(execution.late())
+        return True
 
     def _end_with(self, ending: Ending, beside: bytes = b"", *, taken: bool = True) -> None:
         """Ends the call; where only the end of the process tells why, once that is known.

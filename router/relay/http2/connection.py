@@ -286,6 +286,7 @@ class Connection(asyncio.BufferedProtocol):
     def _spoil(self, id: int, malformed: Malformed) -> None:  # noqa: A002
         stream = self.streams.get(id)
         if stream is None:
+            self._check_begun(id, str(malformed))
             self.write(rst_stream(id, malformed.code))
             self._remember(id)
             return
