@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
-import semver
 from google.protobuf.descriptor import MethodDescriptor as ProtoMethod
 from google.protobuf.descriptor import ServiceDescriptor as ProtoService
 
@@ -35,6 +34,7 @@ LIFECYCLE_SERVICE = f"wuu.mesh.lifecycle@{LIFECYCLE_VERSION}"
 """The service in the contexts of its calls."""
 
 SERVICE_NAME = re.compile(r"[a-z][a-z0-9-]*(\.[a-z][a-z0-9-]*)+")
+VERSION = re.compile(r"(?P<major>0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)", re.ASCII)
 METHOD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z][A-Za-z0-9_-]*)*")
 SCHEMA_ID = re.compile(r"[a-z][a-z0-9-]*(\.[a-z0-9-]+)+")
 TOOL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -113,10 +113,10 @@ def parse_service(name: str) -> tuple[str, int | None]:
 
 def major_of(version: str) -> int:
     """The major of a strict MAJOR.MINOR.PATCH; ValueError where it is not one."""
-    parsed = semver.Version.parse(version)
-    if parsed.prerelease or parsed.build:
-        raise ValueError(f"{version} is more than MAJOR.MINOR.PATCH")
-    return parsed.major
+    parsed = VERSION.fullmatch(version)
+    if parsed is None:
+        raise ValueError(f"{version} is not MAJOR.MINOR.PATCH")
+    return int(parsed["major"])
 
 
 def contract_options(service: ProtoService) -> Any:

@@ -15,11 +15,14 @@ import time
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import filelock
 import msgspec
 
 from contract.errors import MeshError
+
+if TYPE_CHECKING:
+    import filelock
 
 SOCKET_PATH_LIMIT = 107
 """Bytes that the path of a Unix socket may have on Linux."""
@@ -110,6 +113,8 @@ class Home:
         Raises `service_unavailable` naming the process that holds it. Sockets and pid files that a dead
         router left behind are removed.
         """
+        import filelock  # Commands only look at a home, and need none of it.
+
         self.make()
         lock = filelock.FileLock(self.root / "lock")
         try:

@@ -15,7 +15,7 @@ from router.cli.answer import emit_json
 from router.cli.argument import check_module, read_json
 from router.cli.exits import EXIT_USAGE, explained, fail
 from router.cli.session import Session
-from router.composition.choice import listed
+from router.composition.listed import listed
 from router.composition.nearest import nearest
 from wuu.mesh.v1.control_pb2 import DescribeServiceResponse
 from wuu.mesh.v1.declaration_pb2 import MethodDescriptor

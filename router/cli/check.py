@@ -18,8 +18,8 @@ from router.cli.exits import EXIT_ERROR, EXIT_USAGE, explained, fail, say
 from router.cli.explanation import UNKNOWN, explanation_json, print_explanation
 from router.cli.remembered import remembered, states_of, was_started
 from router.cli.terminal import console
-from router.composition.choice import listed
 from router.composition.graph import Graph
+from router.composition.listed import listed
 from router.home import Home
 from router.reading import Composition, problem_of, read
 

@@ -19,7 +19,7 @@ from router.cli.given import repeated
 from router.cli.graph.picture import named, picture, source_of
 from router.cli.offer import SERVES, Found, Offer, Wanted
 from router.cli.terminal import console, printable
-from router.composition.choice import listed
+from router.composition.listed import listed
 from router.composition.nearest import nearest
 from router.composition.rejected import Rejected
 from router.generations.kernel import KERNEL_SERVICES

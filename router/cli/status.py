@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from router.cli.answer import emit
 from router.cli.exits import explained
 from router.cli.session import Session
 from router.cli.terminal import console, print_table, printable, styled, table
-from router.composition.graph import DISABLED
+from router.composition.reason import DISABLED
 from wuu.mesh.v1 import control_pb2
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 def show(root: Path | None, *, json: bool) -> None:
@@ -74,6 +74,8 @@ def status_json(answer: control_pb2.GetStatusResponse) -> dict[str, Any]:
 
 
 def _print(answer: control_pb2.GetStatusResponse) -> None:
+    from rich.text import Text
+
     out = console()
     router = answer.router
     out.print(

@@ -1,10 +1,16 @@
-"""Terminal: lines and tables for people, also where something else stands in its place."""
+"""Terminal: lines and tables for people, also where something else stands in its place.
+
+What draws them is imported where something is drawn: it takes as long to load as an answer in JSON.
+"""
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
 PIPE_WIDTH = 100_000
 """Columns of what is no terminal: nothing is cut or folded for it."""
@@ -28,6 +34,8 @@ STYLES = {
 
 def console(*, stderr: bool = False) -> Console:
     """Where tables and lines go. What modules say is printed as it stands, never read as markup."""
+    from rich.console import Console
+
     made = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
     if not made.is_terminal:
         made.width = PIPE_WIDTH
@@ -36,6 +44,8 @@ def console(*, stderr: bool = False) -> Console:
 
 def table(*columns: str) -> Table:
     """A table without lines whose cells fold where the terminal is too narrow."""
+    from rich.table import Table
+
     made = Table(box=None, pad_edge=False)
     for column in columns:
         made.add_column(column, overflow="fold")
@@ -62,4 +72,6 @@ def printable(text: str) -> str:
 
 def styled(state: str) -> Text:
     """A state in its colour."""
+    from rich.text import Text
+
     return Text(state, STYLES.get(state, ""))

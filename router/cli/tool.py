@@ -17,7 +17,7 @@ from router.cli.answer import emit, emit_json
 from router.cli.argument import check_module, read_object
 from router.cli.exits import EXIT_ERROR, EXIT_USAGE, explained, fail
 from router.cli.session import Session
-from router.composition.choice import listed
+from router.composition.listed import listed
 from router.composition.nearest import nearest
 from wuu.mesh.v1.contributions_pb2 import ExecuteToolRequest, ExecuteToolResponse
 from wuu.mesh.v1.control_pb2 import ContributedTool

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-
-from rich.console import Console, Group
-from rich.live import Live
+from typing import TYPE_CHECKING
 
 from router.cli.composition.named import accepted, read_or_fail
 from router.cli.exits import NoMesh, explained
@@ -17,9 +15,12 @@ from router.cli.launch import Launch
 from router.cli.session import Session
 from router.cli.status import modules_table, reason, reasons
 from router.cli.terminal import console
-from router.composition.graph import DISABLED
+from router.composition.reason import DISABLED
 from router.home import Home
 from wuu.mesh.v1.control_pb2 import Event, GetStatusResponse
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def start(root: Path | None, composition: Path | None, *, detach: bool) -> None:
@@ -57,6 +58,9 @@ def _show_start(session: Session, launch: Launch, happened: Events, out: Console
             if row.error and not row.instance and row.error != DISABLED:
                 out.print(reason(row), soft_wrap=True)
         return
+    from rich.console import Group
+    from rich.live import Live
+
     with Live(console=out, auto_refresh=False) as live:
 
         def redraw(events: Sequence[Event]) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
+from router.version import VERSION
 
 
 def print_version() -> None:
     """Prints the version of the distribution."""
-    print(version("wuu-mesh"))  # noqa: T201 (nothing else is imported for it)
+    print(VERSION)  # noqa: T201 (nothing else is imported for it)

@@ -6,12 +6,13 @@ else is ever tried (*No hidden fallback*).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from router.composition.declared import Declared
 from router.composition.document import Edge, Key, Selection
 from router.composition.graph import Binding
+from router.composition.listed import listed
 from router.composition.rejected import Problem
 
 ONLY_PROVIDER = "only provider"
@@ -82,9 +83,3 @@ def _self_route(consumer: str, key: Key, where: str, why: str) -> Problem:
 def _named(key: Key) -> str:
     service, major = key
     return f"{service}@{major}"
-
-
-def listed(names: Sequence[str], limit: int = 5) -> str:
-    """`a, b and c`; what is past the limit is only counted."""
-    shown = [*names[:limit], *([f"{len(names) - limit} more"] if len(names) > limit else [])]
-    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))

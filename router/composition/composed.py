@@ -20,13 +20,11 @@ from router.composition.document import (
     Selection,
     whom,
 )
+from router.composition.reason import SWITCHED_OFF
 from router.composition.rejected import Problem, Rejected
 
 DEFAULT_PROFILE = "headless"
 """The profile where no document names one."""
-
-SWITCHED_OFF = "is disabled"
-"""What is said of a module that the operator disabled since."""
 
 Step = Selection | Removal
 """One thing that was said about an edge."""

@@ -16,9 +16,6 @@ from router.composition.rejected import Problem
 
 NodeState = Literal["ready", "blocked", "disabled"]
 
-DISABLED = "disabled in the composition"
-"""The reason of a module that the operator disabled; the others are disabled for a reason of their own."""
-
 
 @dataclass(frozen=True, slots=True)
 class Binding:

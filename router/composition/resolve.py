@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 
-from router.composition.choice import ONLY_PROVIDER, Lack, choose, listed
-from router.composition.composed import SWITCHED_OFF, Composed
+from router.composition.choice import ONLY_PROVIDER, Lack, choose
+from router.composition.composed import Composed
 from router.composition.cycle import cycles, providers_first
 from router.composition.dataset import bypasses
 from router.composition.declared import Declared, index
@@ -27,9 +27,11 @@ from router.composition.dependency import (
     optional_edges,
 )
 from router.composition.document import Edge, Key, Selection
-from router.composition.graph import DISABLED, Absent, Binding, Graph, Node, Selected
+from router.composition.graph import Absent, Binding, Graph, Node, Selected
+from router.composition.listed import listed
 from router.composition.nearest import nearest
 from router.composition.readiness import Order, Readiness, Unavailable, settle
+from router.composition.reason import DISABLED, SWITCHED_OFF
 from router.composition.rejected import Problem, Rejected
 from wuu.mesh.v1.declaration_pb2 import Declaration
 

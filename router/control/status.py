@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING
-
-import psutil
 
 from contract.declaration import major_of
 from router.composition.graph import Selected
 from router.generations.candidate import Candidate
 from router.generations.generation import Generation
 from router.instances.instance import Instance
+from router.version import VERSION
 from wuu.mesh.v1 import control_pb2
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 if TYPE_CHECKING:
     from router.mesh import Mesh
@@ -31,7 +32,7 @@ def status(mesh: Mesh, started: float) -> control_pb2.GetStatusResponse:
         router=control_pb2.RouterStatus(
             pid=os.getpid(),
             rss_bytes=_rss(os.getpid()),
-            version=version("wuu-mesh"),
+            version=VERSION,
             home=str(mesh.home.root),
             composition=str(composition.given or ""),
             sources=[str(path) for path in composition.files],
@@ -141,6 +142,7 @@ def _describe(row: control_pb2.ModuleStatus, instance: Instance) -> None:
 
 def _rss(pid: int) -> int:
     try:
-        return int(psutil.Process(pid).memory_info().rss)
-    except psutil.Error:
-        return 0
+        pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
+    except OSError:
+        return 0  # It has ended.
+    return int(pages) * _PAGE

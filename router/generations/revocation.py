@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable
 
 from contract.errors import MeshError
 from router.admission.execution import Executions
-from router.composition.graph import DISABLED, Node
+from router.composition.graph import Node
+from router.composition.reason import DISABLED
 from router.events import Events
 from router.generations.generation import Generation
 from router.instances.instance import Instance

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from contextlib import suppress
-
-import psutil
 
 from router.instances.guardian import PR_SET_CHILD_SUBREAPER
 
@@ -22,6 +21,12 @@ def adopt_orphans() -> None:
 
 def end_orphans() -> None:
     """Kills whatever is still below this process. What became another user's is left."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return  # There is nobody, as nearly always.
+    import psutil
+
     left: set[psutil.Process] = set()
     while orphans := set(psutil.Process().children(recursive=True)) - left:
         for orphan in orphans:

@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import filelock
 import msgspec
 
 from contract.errors import MeshError
@@ -23,6 +22,9 @@ from router.home import Home
 from router.packages.fingerprint import strays
 from router.packages.manifest import MODULE_ID, MODULE_ID_LIMIT, BadPackage
 from router.packages.package import Package
+
+if TYPE_CHECKING:
+    import filelock
 
 SCHEMA = 1
 """The form of the record; a newer one is refused, since what it says would be lost."""
@@ -257,9 +259,7 @@ def locked(home: Home, waiting: Callable[[], None] = lambda: None) -> Iterator[N
     """
     home.make()
     lock = _lock(home)
-    try:
-        lock.acquire(timeout=0)
-    except filelock.Timeout:
+    if not _is_taken(lock):
         waiting()
         lock.acquire()
     try:
@@ -273,9 +273,7 @@ def locked_if_free(home: Home) -> Iterator[bool]:
     """The same for what can be done another time: False where another process has it."""
     home.make()
     lock = _lock(home)
-    try:
-        lock.acquire(timeout=0)
-    except filelock.Timeout:
+    if not _is_taken(lock):
         yield False
         return
     try:
@@ -285,7 +283,20 @@ def locked_if_free(home: Home) -> Iterator[bool]:
 
 
 def _lock(home: Home) -> filelock.BaseFileLock:
+    import filelock  # Nearly all who read the record change nothing.
+
     return filelock.FileLock(home.root / "packages.lock", mode=0o600)
+
+
+def _is_taken(lock: filelock.BaseFileLock) -> bool:
+    """Takes it; False where another process has it."""
+    import filelock
+
+    try:
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        return False
+    return True
 
 
 def sync(directory: Path) -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from router.composition import Graph, Known, Rejected, compose, parse_document, resolve
+from router.composition.composed import compose
+from router.composition.document import parse_document
+from router.composition.graph import Graph
+from router.composition.rejected import Rejected
+from router.composition.resolve import Known, resolve
 from wuu.mesh.v1.declaration_pb2 import Declaration, MethodDescriptor, ServiceDescriptor, ServiceRequirement
 
 NAME = "mesh.json"

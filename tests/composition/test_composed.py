@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from router.composition import Composed, ModuleEntry, Rejected, Selection, compose, parse_document
+from router.composition.composed import Composed, compose
+from router.composition.document import ModuleEntry, Selection, parse_document
+from router.composition.rejected import Rejected
 
 DOCUMENTS = ("state.documents", 1)
 PROFILE_CHOICE = Selection("state.documents", 1, "wuu.state.sqlite", None, "profile headless")

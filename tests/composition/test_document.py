@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from router.composition import Document, ModuleEntry, Rejected, Selection, parse_document
+from router.composition.document import Document, ModuleEntry, Selection, parse_document
+from router.composition.rejected import Rejected
 
 
 def problems(text: str | bytes) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from router.composition import Rejected
+from router.composition.rejected import Rejected
 from router.home import Home
 from router.reading import COMMAND_LINE, gather, layers, user_file, workspace_file
 from router.workspace import trust, untrust

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from router.composition import Absent, Binding, Graph, Selected
+from router.composition.graph import Absent, Binding, Graph, Selected
 from tests.composition.making import choose, graph, known, unknown
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from router.composition import Absent, Binding, Known, Rejected, Selected, compose, parse_document, resolve
+from router.composition.composed import compose
+from router.composition.document import parse_document
+from router.composition.graph import Absent, Binding, Selected
+from router.composition.rejected import Rejected
+from router.composition.resolve import Known, resolve
 from tests.composition.making import choose, graph, known, problems_of, unknown
 
 A = known("a", provides=["x.y@1"])

@@ -9,18 +9,12 @@ from random import Random
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from router.composition import (
-    Binding,
-    Document,
-    Graph,
-    Known,
-    ModuleEntry,
-    Rejected,
-    Selection,
-    compose,
-    resolve,
-)
+from router.composition.composed import compose
 from router.composition.dependency import Dependency, Relations
+from router.composition.document import Document, ModuleEntry, Selection
+from router.composition.graph import Binding, Graph
+from router.composition.rejected import Rejected
+from router.composition.resolve import Known, resolve
 from tests.composition.making import known
 
 MODULES = ("a", "b", "c", "d", "e", "f")

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from router.composition import Rejected, parse_document
+from router.composition.document import parse_document
+from router.composition.rejected import Rejected
 from router.composition.schema import document_schema
 
 SCHEMA = document_schema()

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from router.composition import Rejected, compose, parse_document
+from router.composition.composed import compose
+from router.composition.document import parse_document
+from router.composition.rejected import Rejected
 
 GLOBAL = {"service": "a.b", "major": 1, "provider": "p"}
 LOCAL = {**GLOBAL, "consumer": "c"}

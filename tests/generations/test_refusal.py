@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from router.composition import Graph, Known
+from router.composition.graph import Graph
+from router.composition.resolve import Known
 from router.generations.refusal import refused
 from tests.composition.making import graph, known
 

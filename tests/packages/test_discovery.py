@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from router.composition import Document, Rejected, parse_document
+from router.composition.document import Document, parse_document
+from router.composition.rejected import Rejected
 from router.packages import directories_of, discover, discovery, first_party_directory
 from tests.packages.making import write
 
