@@ -3,22 +3,34 @@
 import errno
 import os
 import sys
+from typing import NoReturn
 
 
-def main() -> None:
+def main() -> NoReturn:
     """The console command."""
     _open_streams()
     try:
-        _run()
-    except KeyboardInterrupt:
-        # Before a command runs; a command has its own word for it.
-        sys.exit(130)
-    except OSError as lost:
-        if lost.errno == errno.EPIPE:
-            sys.exit(1)
-        sys.exit(f"wuu-mesh: {lost.strerror}")
+        status = _status()
     finally:
         _flush()
+    # Everything is closed; gRPC's threads only make the interpreter's own end slow.
+    os._exit(status)
+
+
+def _status() -> int:
+    """Runs the command; the exit code that it ends with."""
+    try:
+        _run()
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    except KeyboardInterrupt:
+        # Before a command runs; a command has its own word for it.
+        return 130
+    except OSError as lost:
+        if lost.errno != errno.EPIPE:
+            sys.stderr.write(f"wuu-mesh: {lost.strerror}\n")
+        return 1
+    return 0
 
 
 def _run() -> None:
@@ -44,7 +56,8 @@ def _open_streams() -> None:
 
 def _flush() -> None:
     """Writes what is left; what nobody can take is dropped, or Python would complain of it in the end."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
