@@ -28,6 +28,20 @@ async def mesh() -> AsyncIterator[Mesh]:
         yield mesh
 
 
+@pytest.fixture(scope="module")
+async def untouched() -> AsyncIterator[Mesh]:
+    """The same mesh for every test that changes nothing of it."""
+    async with running(LOW, HIGH, APART) as mesh:
+        yield mesh
+
+
+@pytest.fixture
+def unchanged(untouched: Mesh) -> Mesh:
+    """That mesh, and in its file the composition that runs."""
+    untouched.compose(LOW, HIGH, APART)
+    return untouched
+
+
 def instances(mesh: Mesh) -> dict[str, str]:
     return {row["id"]: row["instance"] for row in mesh.status()["modules"]}
 
@@ -85,27 +99,27 @@ async def test_a_dry_run_says_what_would_be_and_changes_nothing(mesh: Mesh) -> N
     assert "a dry run, nothing was changed" in mesh.cli("apply", mesh.composition, "--dry-run").stdout
 
 
-async def test_the_composition_that_runs_needs_nothing_done(mesh: Mesh) -> None:
-    before = mesh.recorded()
-    answer = mesh.cli("apply", mesh.composition)
+async def test_the_composition_that_runs_needs_nothing_done(unchanged: Mesh) -> None:
+    before = unchanged.recorded()
+    answer = unchanged.cli("apply", unchanged.composition)
     assert answer.returncode == 0
     assert answer.stdout == "unchanged: nothing was to be done and nothing was started; generation 1 active\n"
-    assert mesh.recorded() == before
+    assert unchanged.recorded() == before
 
 
-async def test_a_rejected_composition_ends_with_2_and_every_problem(mesh: Mesh) -> None:
-    mesh.composition.write_text('{"version": 5, "modules": {"a": 3}}')
-    answer = mesh.cli("apply", "composition.json", "--json")
+async def test_a_rejected_composition_ends_with_2_and_every_problem(unchanged: Mesh) -> None:
+    unchanged.composition.write_text('{"version": 5, "modules": {"a": 3}}')
+    answer = unchanged.cli("apply", "composition.json", "--json")
     assert answer.returncode == 2
     transition = json.loads(answer.stdout)
     assert (transition["outcome"], transition["generation"]["id"]) == ("rejected", "1")
     version, module, remedy = answer.stderr.splitlines()[-3:]
-    assert version.startswith(f"wuu-mesh: {mesh.composition}:1: /version: ")
-    assert module.startswith(f"wuu-mesh: {mesh.composition}:1: /modules/a: ")
+    assert version.startswith(f"wuu-mesh: {unchanged.composition}:1: /version: ")
+    assert module.startswith(f"wuu-mesh: {unchanged.composition}:1: /modules/a: ")
     assert remedy == "  → Correct the composition."
     for problem, line in zip(transition["problems"], (version, module), strict=True):
         assert line == f"wuu-mesh: {problem['where']}: {problem['message']}"
-    assert mesh.cli("apply", "composition.json").stdout == ""
+    assert unchanged.cli("apply", "composition.json").stdout == ""
 
 
 async def test_a_dropped_candidate_ends_with_1_and_what_to_do_and_the_old_one_goes_on(mesh: Mesh) -> None:
@@ -179,8 +193,8 @@ async def test_a_terminal_sees_it_go_on_too(mesh: Mesh) -> None:
 
 
 @pytest.mark.parametrize(("named", "why"), [(".", "Is a directory"), ("no.json", "No such file")])
-async def test_a_file_that_cannot_be_read_ends_with_2(mesh: Mesh, named: str, why: str) -> None:
-    answer = mesh.cli("apply", named)
+async def test_a_file_that_cannot_be_read_ends_with_2(unchanged: Mesh, named: str, why: str) -> None:
+    answer = unchanged.cli("apply", named)
     assert (answer.returncode, answer.stdout) == (2, "")
     assert answer.stderr.startswith(f"wuu-mesh: {named}: {why}")
     assert answer.stderr.endswith("\n  → Name a composition as FILE.\n")

@@ -124,7 +124,7 @@ async def test_a_selected_module_that_never_started_is_told_in_one_sentence() ->
         assert row.startswith(f"probe.a@1  everybody  a         {source}")
         assert row.endswith(", if it provides it: its declaration is unknown")
         assert "what a and b would declare is not known before a first start\n" in answer.stderr
-        mesh.up()
+        mesh.start()
         answer = mesh.cli("check", "-c", mesh.composition)
         assert answer.returncode == 0
         assert "a first start" not in answer.stderr
@@ -190,7 +190,7 @@ async def test_where_nothing_is_blocked_it_ends_with_0_and_a_start_makes_all_kno
         code, modules = checked(mesh)
         assert code == 0
         assert {row["state"] for row in modules.values()} == {"declaration unknown"}
-        mesh.up()
+        mesh.start()
         code, modules = checked(mesh)
         assert code == 0
         assert {row["state"] for row in modules.values()} == {"ready"}

@@ -34,7 +34,7 @@ async def mesh() -> AsyncIterator[Mesh]:
         document = json.loads(mesh.composition.read_text())
         patch = {"services": [select("probe.word@1", "front")]}
         mesh.composition.write_text(json.dumps({**document, "patches": [patch]}, indent=1))
-        mesh.up()
+        mesh.start()
         yield mesh
 
 
@@ -290,7 +290,7 @@ async def test_a_removal_and_the_product_s_choice_are_told_as_what_was_overridde
         mesh.composition.write_text(
             json.dumps({"version": 4, "modules": {"wuu.state.sqlite": True}, "patches": [patch]}, indent=1)
         )
-        mesh.up()
+        mesh.start()
         (served,) = explained(mesh, "state.documents@1")["services"]
         assert (served["provider"], served["source"]) == ("wuu.state.sqlite", "only provider")
         assert [step["provider"] for step in served["overridden"]] == [None, "wuu.state.sqlite"]

@@ -133,7 +133,7 @@ async def fronted() -> AsyncIterator[Mesh]:
         probe("failing", provides=["probe.failing@1"], steps={"prepare": Action(error='no "way"')}),
         services=[select("probe.word@1", "front"), select("probe.word@1", "base", consumer="front")],
     ) as mesh:
-        mesh.up()
+        mesh.start()
         yield mesh
 
 

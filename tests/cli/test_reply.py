@@ -39,7 +39,7 @@ async def ruffians() -> AsyncIterator[Mesh]:
             ("unversioned", unversioned()),
         ):
             (mesh.directory / "packages" / module / "descriptors.binpb").write_bytes(text)
-        mesh.up()
+        mesh.start()
         yield mesh
 
 

@@ -22,6 +22,13 @@ async def mesh() -> AsyncIterator[Mesh]:
         yield mesh
 
 
+@pytest.fixture(scope="module")
+async def unchanged() -> AsyncIterator[Mesh]:
+    """The same mesh for every test that changes nothing of it."""
+    async with running(LOW, HIGH, APART) as mesh:
+        yield mesh
+
+
 def changed(mesh: Mesh, *command: str) -> Any:
     """The difference that a transition makes which is committed."""
     answer = mesh.cli(*command, "--json")
@@ -60,14 +67,14 @@ async def test_rollback_goes_back_to_the_composition_before(mesh: Mesh) -> None:
 
 
 @pytest.mark.parametrize("command", [["reload", "lo"], ["disable", "lo"], ["rollback"]])
-async def test_what_cannot_be_asked_for_ends_with_1(mesh: Mesh, command: Sequence[str]) -> None:
-    answer = mesh.cli(*command)
+async def test_what_cannot_be_asked_for_ends_with_1(unchanged: Mesh, command: Sequence[str]) -> None:
+    answer = unchanged.cli(*command)
     assert (answer.returncode, answer.stdout) == (1, "")
     assert "\nwuu-mesh: invalid_request: " in answer.stderr
     assert ("did you mean" in answer.stderr) == (command != ["rollback"])
 
 
-async def test_what_is_no_id_of_a_module_is_a_mistake_of_usage(mesh: Mesh) -> None:
-    answer = mesh.cli("enable", "No!")
+async def test_what_is_no_id_of_a_module_is_a_mistake_of_usage(unchanged: Mesh) -> None:
+    answer = unchanged.cli("enable", "No!")
     assert (answer.returncode, answer.stdout) == (2, "")
     assert answer.stderr.startswith("wuu-mesh: 'No!' is not the id of a module\n")

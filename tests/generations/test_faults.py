@@ -114,7 +114,7 @@ EVERY = int(os.environ.get("WUU_TEST_FAULTS_EVERY", "2"))
 @pytest.fixture(scope="module")
 async def mesh() -> AsyncIterator[Mesh]:
     mesh = Mesh(probe("idle"))
-    mesh.up()
+    mesh.start()
     yield mesh
     await mesh.close()
 
@@ -368,7 +368,7 @@ async def test_the_journal_knows_of_a_crash_when_the_router_is_killed() -> None:
         router.kill()
         assert router.ends()
         mesh.compose(probe("one", provides=["fault.one@1"]))
-        mesh.up()
+        mesh.start()
         assert "was degraded" in (await mesh.happens("mesh", "", "found")).message
         record = (await mesh.generations())["1"]
         assert (record.state, list(record.diagnostics)) == ("lost", ["one: one was killed by SIGKILL"])

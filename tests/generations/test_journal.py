@@ -160,7 +160,7 @@ async def test_a_named_composition_goes_before_what_was_committed(mesh: Mesh) ->
     await mesh.apply(ONE, TWO, services=[select("probe.word@1", "two")])
     await mesh.stop()
     mesh.compose(ONE, TWO, services=[select("probe.word@1", "one")])
-    mesh.up()
+    mesh.start()
     assert await provider(mesh) == "one"
 
 
@@ -178,7 +178,7 @@ async def test_a_journal_of_the_first_schema_is_taken_over(mesh: Mesh) -> None:
             PRAGMA user_version = 1;
             """
         )
-    mesh.up()
+    mesh.start()
     assert mesh.status()["generation"]["id"] == "42"
 
 

@@ -100,7 +100,7 @@ class Walk(RuleBasedStateMachine):
 
     @initialize()
     def up(self) -> None:
-        self.mesh.up()
+        self.mesh.start()
 
     # --- what operators do ---
 

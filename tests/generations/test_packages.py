@@ -103,7 +103,7 @@ async def test_a_package_that_is_not_trusted_does_not_run_though_it_is_selected(
     authorize(Home.at(mesh.home), mesh.directory / "sources" / "user")
     selection = {"service": "pkg.word", "major": 1, "provider": "word"}
     composed(mesh, patches=[{"modules": {"word": True, "user": True}, "services": [selection]}])
-    mesh.up()
+    mesh.start()
     assert mesh.module("wuu.state.sqlite")["state"] == "active"
     word, user = mesh.module("word"), mesh.module("user")
     assert (word["state"], word["error"]["code"]) == ("disabled", "module_revoked")
@@ -121,7 +121,7 @@ async def test_trust_starts_it_and_untrust_revokes_it_with_who_stands_on_it(mesh
     package(mesh.directory / "sources" / "user", "user", service="pkg.user", requires=("pkg.word@1",))
     authorize(Home.at(mesh.home), mesh.directory / "sources" / "user")
     composed(mesh, patches=[{"modules": {"word": True, "user": True}}])
-    mesh.up()
+    mesh.start()
     assert "word from directory:" in done(mesh, "plugin", "trust", source)
     assert (await said(mesh))["version"] == "1.0.0"
     assert mesh.module("user")["state"] == "active"
@@ -137,7 +137,7 @@ async def test_trust_starts_it_and_untrust_revokes_it_with_who_stands_on_it(mesh
 
 
 async def test_a_package_that_is_not_trusted_is_not_added_to_what_runs(mesh: Mesh) -> None:
-    mesh.up()
+    mesh.start()
     package(mesh.directory / "sources" / "word", "word")
     composed(mesh, patches=[{"modules": {"word": True}}])
     ended = await mesh.apply_file()
@@ -153,14 +153,14 @@ async def test_bytes_that_changed_since_they_were_trusted_are_refused_and_what_r
     source = package(mesh.directory / "sources" / "word", "word")
     composed(mesh, patches=[{"modules": {"word": True}}])
     done(mesh, "plugin", "trust", source)
-    mesh.up()
+    mesh.start()
     package(source, "word", version="1.0.1")
     ended = await mesh.reload("word")
     assert ended.outcome == "dropped"
     assert "word may not run: it has changed since it was trusted" in ended.problems[0].message
     assert (await said(mesh))["version"] == "1.0.0"
     await mesh.stop()
-    mesh.up()
+    mesh.start()
     assert mesh.module("word")["state"] == "disabled"
 
 
@@ -169,7 +169,7 @@ async def test_a_package_that_changes_while_it_is_started_is_refused(mesh: Mesh)
     source = package(mesh.directory / "sources" / "word", "word", more=more)
     composed(mesh, patches=[{"modules": {"word": True}}])
     done(mesh, "plugin", "trust", source)
-    mesh.up()
+    mesh.start()
     word = mesh.module("word")
     assert (word["state"], word["error"]["code"]) == ("failed", "host_error")
     assert "its package was changed while it was started: it has changed" in word["error"]["message"]
@@ -178,7 +178,7 @@ async def test_a_package_that_changes_while_it_is_started_is_refused(mesh: Mesh)
 async def test_what_a_directory_for_development_holds_runs_whatever_its_bytes_are(mesh: Mesh) -> None:
     source = package(mesh.directory / "sources" / "word", "word")
     composed(mesh, patches=[{"modules": {"word": True}}])
-    mesh.up()
+    mesh.start()
     done(mesh, "plugin", "trust", "--development", mesh.directory / "sources")
     package(source, "word", version="1.0.1")
     assert (await mesh.reload("word")).outcome == "committed"
@@ -189,7 +189,7 @@ async def test_a_disable_asks_nobody_for_trust(mesh: Mesh) -> None:
     source = package(mesh.directory / "sources" / "word", "word")
     composed(mesh, patches=[{"modules": {"word": True}}])
     done(mesh, "plugin", "trust", source)
-    mesh.up()
+    mesh.start()
     package(source, "word", version="1.0.1")
     assert (await mesh.switch("wuu.state.sqlite", enabled=False)).outcome == "committed"
     assert (await said(mesh))["version"] == "1.0.0"
@@ -199,7 +199,7 @@ async def test_a_disable_asks_nobody_for_trust(mesh: Mesh) -> None:
 
 
 async def test_an_installed_package_joins_the_composition_that_runs(mesh: Mesh) -> None:
-    mesh.up()
+    mesh.start()
     source = package(mesh.directory / "word", "word")
     told = done(mesh, "plugin", "install", source)
     assert "installed word 1.0.0, trusted and enabled" in told
@@ -211,13 +211,13 @@ async def test_an_installed_package_joins_the_composition_that_runs(mesh: Mesh) 
     await mesh.reload("word")
     assert (await said(mesh))["version"] == "1.0.0"
     await mesh.stop()
-    mesh.up()
+    mesh.start()
     assert (await said(mesh))["version"] == "1.0.0"
 
 
 async def test_files_that_name_their_modules_have_those_alone(mesh: Mesh) -> None:
     composed(mesh, modules={"wuu.state.sqlite": True})
-    mesh.up()
+    mesh.start()
     told = done(mesh, "plugin", "install", package(mesh.directory / "word", "word"))
     assert "word is no part of the composition that runs" in told
     assert '"word": true' in told
@@ -225,7 +225,7 @@ async def test_files_that_name_their_modules_have_those_alone(mesh: Mesh) -> Non
 
 
 async def test_an_install_that_the_mesh_refuses_leaves_nothing(mesh: Mesh) -> None:
-    mesh.up()
+    mesh.start()
     source = package(mesh.directory / "word", "word", requires=("pkg.nobody@1",))
     ended = mesh.cli("plugin", "install", source)
     assert ended.returncode == 1
@@ -238,7 +238,7 @@ async def test_an_install_that_the_mesh_refuses_leaves_nothing(mesh: Mesh) -> No
 
 
 async def test_an_update_replaces_the_instance_and_work_in_flight_keeps_its_snapshot(mesh: Mesh) -> None:
-    mesh.up()
+    mesh.start()
     source = package(mesh.directory / "word", "word")
     done(mesh, "plugin", "install", source)
     waiting = mesh.directory / "waiting"
@@ -255,7 +255,7 @@ async def test_an_update_replaces_the_instance_and_work_in_flight_keeps_its_snap
 
 
 async def test_an_update_that_would_break_who_needs_it_is_refused_and_the_old_one_goes_on(mesh: Mesh) -> None:
-    mesh.up()
+    mesh.start()
     source = package(mesh.directory / "word", "word")
     done(mesh, "plugin", "install", source)
     user = package(mesh.directory / "user", "user", service="pkg.user", requires=("pkg.word@1",))
@@ -270,12 +270,12 @@ async def test_an_update_that_would_break_who_needs_it_is_refused_and_the_old_on
     assert Ledger.read(Home.at(mesh.home)).installed["word"] == before
     assert (await said(mesh))["version"] == "1.0.0"
     await mesh.stop()
-    mesh.up()
+    mesh.start()
     assert (await said(mesh))["version"] == "1.0.0"
 
 
 async def test_a_removed_package_is_revoked_whoever_needs_it(mesh: Mesh) -> None:
-    mesh.up()
+    mesh.start()
     done(mesh, "plugin", "install", package(mesh.directory / "word", "word"))
     user = package(mesh.directory / "user", "user", service="pkg.user", requires=("pkg.word@1",))
     done(mesh, "plugin", "install", user)
@@ -291,7 +291,7 @@ async def test_a_removed_package_is_revoked_whoever_needs_it(mesh: Mesh) -> None
 async def test_a_removed_package_that_a_file_names_stays_named_and_may_not_run(mesh: Mesh) -> None:
     done(mesh, "plugin", "install", package(mesh.directory / "word", "word"))
     composed(mesh, modules={"word": True})
-    mesh.up()
+    mesh.start()
     assert (await said(mesh))["version"] == "1.0.0"
     done(mesh, "plugin", "remove", "word")
     word = mesh.module("word")
@@ -311,7 +311,7 @@ async def test_a_package_without_the_one_that_it_needs_is_inactive_and_so_is_who
     package(sources / "d", "d", service="pkg.d", dependencies=[{"id": "gone", "optional": True}])
     authorize(Home.at(mesh.home), sources)
     composed(mesh, patches=[{"modules": dict.fromkeys("abcd", True)}])
-    mesh.up()
+    mesh.start()
     states = {row["id"]: row["state"] for row in mesh.status()["modules"]}
     assert {module: states[module] for module in "abcd"} == {
         "a": "blocked",
@@ -329,7 +329,7 @@ async def test_an_update_out_of_the_range_of_who_needs_it_is_dropped(mesh: Mesh)
     package(sources / "b", "b", service="pkg.b", version="1.4.0")
     authorize(Home.at(mesh.home), sources)
     composed(mesh, patches=[{"modules": {"a": True, "b": True}}])
-    mesh.up()
+    mesh.start()
     assert mesh.module("a")["state"] == "active"
     package(sources / "b", "b", service="pkg.b", version="2.0.0")
     ended = await mesh.reload("b")
@@ -349,7 +349,7 @@ async def test_packages_that_break_one_another_reject_and_those_that_conflict_ar
     assert rejected.returncode == 2
     assert "a breaks b: they cannot be active together" in rejected.stderr
     composed(mesh, patches=[{"modules": {"b": True, "c": True}}])
-    mesh.up()
+    mesh.start()
     assert any("b conflicts with c" in each for each in mesh.status()["diagnostics"])
     assert mesh.status()["generation"]["state"] == "active"
     assert "b conflicts with c" in mesh.cli("check", "-c", mesh.composition).stderr
@@ -361,7 +361,7 @@ async def test_a_package_for_another_host_is_shown_with_the_reason(mesh: Mesh) -
     package(sources / "b", "b", service="pkg.b", minimum_wuu_version="2999.101.0")
     authorize(Home.at(mesh.home), sources)
     composed(mesh, patches=[{"modules": {"a": True, "b": True}}])
-    mesh.up()
+    mesh.start()
     assert "it is for win32 and not for" in mesh.module("a")["error"]["message"]
     assert "it needs Wuu 2999.101.0" in mesh.module("b")["error"]["message"]
 

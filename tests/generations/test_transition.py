@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import shutil
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -28,6 +29,22 @@ ENTRIES = (BASE, ONE, TWO, TOP, ASIDE)
 async def mesh() -> AsyncIterator[Mesh]:
     async with running(*ENTRIES, services=[select("probe.word@1", "one")]) as mesh:
         yield mesh
+
+
+@pytest.fixture(scope="module")
+async def untouched() -> AsyncIterator[Mesh]:
+    """The same mesh for every test that changes nothing of it."""
+    async with running(*ENTRIES, services=[select("probe.word@1", "one")]) as mesh:
+        yield mesh
+
+
+@pytest.fixture
+def unchanged(untouched: Mesh) -> Iterator[Mesh]:
+    """That mesh. What a test puts beside the packages that run goes with it."""
+    yield untouched
+    for package in (untouched.directory / "packages").iterdir():
+        if package.name not in {entry.id for entry in ENTRIES}:
+            shutil.rmtree(package)
 
 
 def pids(mesh: Mesh) -> dict[str, int]:
@@ -168,7 +185,8 @@ BAD: dict[str, tuple[tuple[Entry, ...], list[dict[str, object]], str, str, str]]
 
 
 @pytest.mark.parametrize("case", BAD)
-async def test_a_bad_candidate_says_what_and_where_and_changes_nothing(mesh: Mesh, case: str) -> None:
+async def test_a_bad_candidate_says_what_and_where_and_changes_nothing(unchanged: Mesh, case: str) -> None:
+    mesh = unchanged
     entries, services, outcome, where, message = BAD[case]
     before = pids(mesh)
     children = {process.pid for process in mesh.router.descendants()}
@@ -189,15 +207,15 @@ async def test_a_call_in_prepare_that_is_not_marked_so_is_refused(mesh: Mesh) ->
     assert "preparation_only" in refused
 
 
-async def test_a_document_that_is_none_is_rejected_with_line_and_column(mesh: Mesh) -> None:
-    mesh.composition.write_text('{"version": 4,\n "modules": ')
-    ended = await mesh.apply_file()
+async def test_a_document_that_is_none_is_rejected_with_line_and_column(unchanged: Mesh) -> None:
+    unchanged.composition.write_text('{"version": 4,\n "modules": ')
+    ended = await unchanged.apply_file()
     assert ended.outcome == "rejected"
     assert [each.where.rpartition("/")[2] for each in ended.problems] == ["composition.json:2:12"]
 
 
-async def test_a_module_that_no_composition_has_is_refused_with_the_nearest_name(mesh: Mesh) -> None:
-    for asked in (mesh.reload("asside"), mesh.switch("asside", enabled=False)):
+async def test_a_module_that_no_composition_has_is_refused_with_the_nearest_name(unchanged: Mesh) -> None:
+    for asked in (unchanged.reload("asside"), unchanged.switch("asside", enabled=False)):
         error = await failure(asked)
         assert error.code == "invalid_request"
         assert error.message == "the composition has no module asside; did you mean 'aside'?"
@@ -224,7 +242,7 @@ async def test_what_failed_before_and_did_not_change_holds_nothing_up(mesh: Mesh
     exits = Entry(id="exits", argv=("sh", "-c", "exit 3"))
     await mesh.stop()
     mesh.compose(*ENTRIES, exits, services=[CHOICE])
-    mesh.up()
+    mesh.start()
     assert mesh.module("exits")["state"] == "failed"
     starts = mesh.log("exits")
     ended = await mesh.apply(*ENTRIES, exits, services=[select("probe.word@1", "two")])
@@ -237,7 +255,7 @@ async def test_what_never_started_is_disabled_and_removed_like_everything_else(m
     exits = Entry(id="exits", argv=("sh", "-c", "exit 3"))
     await mesh.stop()
     mesh.compose(*ENTRIES, exits, services=[CHOICE])
-    mesh.up()
+    mesh.start()
     before = pids(mesh)
     assert (await mesh.switch("exits", enabled=False)).outcome == "committed"
     assert mesh.module("exits")["state"] == "disabled"

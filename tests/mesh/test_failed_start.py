@@ -58,7 +58,7 @@ async def mesh() -> AsyncIterator[Mesh]:
     for occupied in (mesh.home / "logs" / "no-log", mesh.home / "state" / "no-state"):
         occupied.parent.mkdir(parents=True)
         occupied.touch()
-    mesh.up()
+    mesh.start()
     yield mesh
     await mesh.close()
 

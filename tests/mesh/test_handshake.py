@@ -74,7 +74,7 @@ async def test_a_module_runs_in_its_package_and_leads_a_group_of_its_own(mesh: M
 
 async def test_two_instances_share_no_secret(mesh: Mesh, handshake: dict[str, Any]) -> None:
     await mesh.stop()
-    mesh.up()
+    mesh.start()
     again = await mesh.call("probe.a@1", "shake")
     for field in ("instance", "token", "key", "listen"):
         assert again[field] != handshake[field]

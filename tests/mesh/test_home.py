@@ -57,7 +57,7 @@ async def test_a_mesh_whose_home_was_removed_keeps_its_sockets_until_it_has_ende
     router.signal(signal.SIGCONT)
     assert router.ends()
     mesh.authorize()
-    mesh.up()
+    mesh.start()
     assert await mesh.call("probe.a@1", "echo", "anew") == "anew"
 
 
@@ -69,7 +69,7 @@ async def test_what_a_killed_mesh_left_behind_does_not_block_a_start(mesh: Mesh)
     await mesh.hang_up()
     left = list(sockets(mesh).iterdir())
     assert mesh.announced is not None and left
-    mesh.up()
+    mesh.start()
     assert mesh.router.pid != router.pid
     assert await mesh.call("probe.a@1", "echo", "again") == "again"
     assert not [socket for socket in left if socket.exists() and len(socket.name) == 8]
@@ -106,7 +106,7 @@ async def test_only_the_user_can_read_what_it_keeps(mesh: Mesh) -> None:
     # Whoever made the home may have let everybody in.
     mesh.home.mkdir(mode=0o755)
     mesh.authorize()
-    mesh.up()
+    mesh.start()
     for kept in ("logs/a", "logs/wuu.router", "state/a"):
         assert stat.S_IMODE((mesh.home / kept).stat().st_mode) == 0o700, kept
     journals = list(mesh.home.glob("journal.sqlite3*"))
@@ -124,5 +124,5 @@ async def test_a_home_is_made_for_the_user_alone(mesh: Mesh) -> None:
 async def test_every_start_has_a_socket_that_was_never_used(mesh: Mesh) -> None:
     before = {socket.name for socket in sockets(mesh).iterdir()} - {"control", "router"}
     await mesh.stop()
-    mesh.up()
+    mesh.start()
     assert before.isdisjoint(socket.name for socket in sockets(mesh).iterdir())

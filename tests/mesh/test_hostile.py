@@ -159,7 +159,7 @@ async def test_a_plugin_that_closes_its_output_has_failed_and_is_ended() -> None
 async def test_what_lies_among_the_sockets_or_logs_never_blocks_a_start() -> None:
     mesh = Mesh(probe("a", provides=["probe.a@1"]))
     try:
-        mesh.up()
+        mesh.start()
         announced = mesh.announced
         assert announced is not None
         strange = Path(announced.control).with_name("strange")
@@ -168,7 +168,7 @@ async def test_what_lies_among_the_sockets_or_logs_never_blocks_a_start() -> Non
         strange.parent.chmod(0o700)
         for index in range(6):
             (mesh.home / "logs" / "a" / f"kept-{index}").mkdir()
-        mesh.up()
+        mesh.start()
         assert await mesh.call("probe.a@1", "echo", 1) == 1
     finally:
         await mesh.close()

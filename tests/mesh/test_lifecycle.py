@@ -62,6 +62,6 @@ async def test_consumers_are_shut_down_before_their_providers(mesh: Mesh) -> Non
 
 
 async def test_a_second_start_in_the_same_home_is_a_later_generation(mesh: Mesh) -> None:
-    mesh.up()
+    mesh.start()
     assert mesh.status()["generation"] == {"id": "2", "state": "active"}
     assert (await mesh.call("probe.low@1", "context"))["generation"] == "2"

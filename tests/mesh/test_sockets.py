@@ -118,4 +118,4 @@ async def test_a_mesh_whose_home_was_removed_ends_and_says_so() -> None:
         shutil.rmtree(mesh.home)
         assert router.ends()
         assert child.ends()
-        mesh.up()
+        mesh.start()

@@ -63,7 +63,7 @@ CONSUMERS_FIRST = ["consumer", "stubborn", "provider", "rude"]
 
 
 async def test_down_stops_consumers_before_their_providers(mesh: Mesh) -> None:
-    mesh.up()
+    mesh.start()
     down: list[subprocess.CompletedProcess[str]] = []
     assert stopped(mesh, lambda: down.append(mesh.cli("down"))) == CONSUMERS_FIRST
     assert (down[0].returncode, down[0].stderr) == (0, "")
@@ -111,7 +111,7 @@ async def test_a_foreground_that_is_killed_takes_the_mesh_with_it(mesh: Mesh) ->
 
 async def test_a_signal_to_the_router_stops_the_mesh(mesh: Mesh) -> None:
     mesh.compose(probe("one"))
-    mesh.up()
+    mesh.start()
     assert stopped(mesh, lambda: mesh.router.signal(signal.SIGTERM)) == ["one"]
 
 
@@ -147,7 +147,7 @@ async def test_a_mesh_can_be_stopped_before_its_modules_listen(mesh: Mesh) -> No
 
 async def test_a_call_in_flight_hears_that_its_provider_stops(mesh: Mesh) -> None:
     mesh.compose(probe("one", provides=["probe.one@1"]))
-    mesh.up()
+    mesh.start()
     call = asyncio.create_task(failure(mesh.call("probe.one@1", "hang", {"key": "stop"})))
     await mesh.call("probe.one@1", "hanging", {"key": "stop"})
     router = mesh.router
@@ -188,14 +188,14 @@ async def test_a_mesh_that_stops_says_so(mesh: Mesh) -> None:
 
 async def test_a_module_that_is_frozen_is_ended_all_the_same(mesh: Mesh) -> None:
     mesh.compose(probe("frozen", provides=["probe.one@1"]), probe("consumer", requires=["probe.one@1"]))
-    mesh.up()
+    mesh.start()
     Process(mesh.module("frozen")["pid"]).signal(signal.SIGSTOP)
     assert stopped(mesh, lambda: mesh.cli("down")) == ["consumer"]
 
 
 async def test_a_mesh_without_modules_stops_at_once(mesh: Mesh) -> None:
     mesh.compose()
-    mesh.up()
+    mesh.start()
     router: Process = mesh.router
     assert mesh.cli("down").returncode == 0
     assert router.ends(within=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ from typing import Any, TypeVar
 from google.protobuf.message import Message
 
 from router.cli.exits import NoMesh
+from router.cli.happening import Happening
 from router.cli.session import Session
 from router.cli.status import status_json
 from router.home import Home, Running
@@ -131,8 +133,29 @@ class Mesh:
 
     # --- the mesh ---
 
+    def start(self) -> None:
+        """Starts the router as `up --detach` does, without that command; it runs on until `stop`."""
+        program = (sys.executable, "-P", "-m", "router")
+        router = subprocess.Popen(
+            [*program, self.home, self.composition, "--workspace", self.directory],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            env=self.env,
+            cwd=self.directory,
+            start_new_session=True,
+        )
+        self._commands.append(router)
+        assert router.stdout is not None
+        said = json.loads(router.stdout.readline() or "{}")
+        assert "control" in said, said
+        published = ("active", "degraded")
+        with Session.of(self.home) as session:
+            for events in Happening(session).coming():
+                if any(event.kind == "generation" and event.state in published for event in events):
+                    return
+
     def up(self) -> subprocess.CompletedProcess[str]:
-        """Starts the mesh; it runs on until `stop`."""
+        """Starts the mesh as an operator does; it runs on until `stop`."""
         started = self.cli("up", "--detach", "-c", self.composition)
         assert started.returncode == 0, started.stderr
         return started
@@ -353,7 +376,7 @@ async def running(
     """A mesh that runs."""
     mesh = Mesh(*entries, services=services, env=env)
     try:
-        mesh.up()
+        mesh.start()
         yield mesh
     finally:
         await mesh.close()
