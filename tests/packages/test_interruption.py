@@ -92,6 +92,7 @@ def test_an_install_that_is_killed_at_any_call_of_the_system_leaves_nothing_half
     code = (
         "import os, signal, sys\n"
         + INSTALL.partition("def told")[0]
+        + "import filelock\n"  # It is loaded on the way, and loading it is no part of an install.
         + f"left = [{calls}]\n"
         + "def counted(event, arguments):\n"
         + "    left[0] -= 1\n"
