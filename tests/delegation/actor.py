@@ -1,4 +1,4 @@
-"""The actor as a native module: `python -P actor.py tools | decorator | plain`.
+"""The actor as a native module: `tests.delegation.actor tools | decorator | plain`.
 
 `tools` is a provider of `agent.tools@1`; `decorator` stands in front of one, and `plain` too, without the
 right to continue.

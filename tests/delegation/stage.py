@@ -5,34 +5,32 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from tests.delegation.script import GATE, TOOLS, Action
-from tests.support.composition import Entry, probe, select
+from tests.support.composition import Entry, command, probe, select
 from tests.support.mesh import Mesh
 from tests.support.process import PATIENCE
 
-HERE = Path(__file__).parent.absolute()
 GATEKEEPER = probe("gate", provides=[GATE])
 
 
 def native(module: str, kind: str = "decorator") -> Entry:
     """An actor written with the kit."""
-    return Entry(id=module, argv=("python", "-P", str(HERE / "actor.py"), kind))
+    return Entry(id=module, argv=(*command("tests.delegation.actor"), kind))
 
 
 def plugin(module: str, kind: str = "decorator") -> Entry:
     """An actor that speaks JSON lines."""
-    argv = ("python", "-P", str(HERE / "actor_plugin.py"), module, kind)
+    argv = (*command("tests.delegation.actor_plugin"), module, kind)
     return Entry(id=module, argv=argv, runtime={"protocol": "wuu-plugin-v1"})
 
 
 def typed(module: str, kind: str) -> Entry:
     """An actor behind a gRPC service."""
-    return Entry(id=module, argv=("python", "-P", str(HERE / "typed.py"), kind))
+    return Entry(id=module, argv=(*command("tests.delegation.typed"), kind))
 
 
 def chain(modules: Sequence[str]) -> list[dict[str, object]]:

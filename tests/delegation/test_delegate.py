@@ -12,7 +12,6 @@ from provider_kit import delegate, describe_dynamic
 from tests.delegation.script import TOOLS, fail, forward, listed, wait
 from tests.delegation.stage import (
     GATEKEEPER,
-    HERE,
     at_gate,
     begun,
     calls,
@@ -23,7 +22,7 @@ from tests.delegation.stage import (
     plugin,
 )
 from tests.support.caller import failure
-from tests.support.composition import Entry, probe, select
+from tests.support.composition import Entry, command, probe, select
 from tests.support.mesh import Mesh, running
 from tests.support.probe import STREAMS
 from tests.support.process import Process
@@ -35,7 +34,7 @@ STREAMING = "probe.streams@1"
 
 def in_front(module: str, of: str) -> Entry:
     """A decorator of a typed service."""
-    return Entry(id=module, argv=("python", "-P", str(HERE / "in_front.py"), of))
+    return Entry(id=module, argv=(*command("tests.delegation.in_front"), of))
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Tools behind a gRPC service of their own, in bytes: `python -P typed.py tools | decorator | streaming`.
+"""Tools behind a gRPC service of their own, in bytes: `tests.delegation.typed tools | decorator | streaming`.
 
 `streaming` provides another service whose rpc has the same path and another shape.
 """

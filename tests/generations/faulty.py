@@ -1,7 +1,7 @@
 """The faulty provider: a healthy one, but for one step at which it does what no provider should.
 
-It is started by the router as `python -P faulty.py [STEP FAULT LATE]` and written without the kit, which
-would keep it from most of its faults.
+It is started by the router as `python -P -m tests.generations.faulty [STEP FAULT LATE]` and written without
+the kit, which would keep it from most of its faults.
 """
 
 from __future__ import annotations

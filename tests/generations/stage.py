@@ -6,14 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from google.protobuf.message import DecodeError
 
 from contract.errors import MeshError
 from tests.generations import faulty
 from tests.generations.cell import Cell
-from tests.support.composition import Entry, probe
+from tests.support.composition import Entry, command, probe
 from tests.support.mesh import Mesh
 from tests.support.process import PATIENCE
 from tests.support.script import Action, NestedCall
@@ -106,13 +105,12 @@ class Stage:
     def entries(self, *ill: str, timeout: float | None = None, base: str = "") -> list[Entry]:
         """The composition: what the provider requires, the provider, and who requires it."""
         cell = self.cell
-        script = str(Path(faulty.__file__).absolute())
         tidying = NestedCall(service=SERVICE, method="tidy")
         return [
             probe(base or f"{cell.provider}-base", provides=[BASE]),
             Entry(
                 id=cell.provider,
-                argv=("python", "-P", script, *ill),
+                argv=(*command(faulty.__name__), *ill),
                 timeout=timeout,
             ),
             probe(

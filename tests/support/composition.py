@@ -71,7 +71,7 @@ def probe(
     )
     return Entry(
         id=id,
-        argv=("python", "-P", str(Path(probe_provider.__file__).absolute()), *rubbish),
+        argv=(*command(probe_provider.__name__), *rubbish),
         config=json.loads(msgspec.json.encode(config)),
         enabled=enabled,
         timeout=timeout,
@@ -79,9 +79,14 @@ def probe(
     )
 
 
+def command(program: str) -> tuple[str, ...]:
+    """What starts a provider of the tests: as a module it is compiled once, and as a file at every start."""
+    return ("python", "-P", "-m", program)
+
+
 def bare(id: str) -> Entry:  # noqa: A002
     """The bare provider."""
-    return Entry(id=id, argv=("python", "-P", str(Path(bare_provider.__file__).absolute())))
+    return Entry(id=id, argv=command(bare_provider.__name__))
 
 
 def shell(id: str, script: str, *, timeout: float | None = None) -> Entry:  # noqa: A002

@@ -1,10 +1,10 @@
 """The probe: a provider whose configuration says what it declares and how it misbehaves.
 
 It is a module like any other, written with the kit and started by the router as
-`python -P probe.py [LINE…]`; each LINE is printed on standard output before the start. Its dynamic services
-all have the methods of `Probe.METHODS`; with `streams` it provides a typed service in the four shapes of a
-call beside. A test waits on a probe (`hanging`, `cancelled`, `changed` answer once it happened) and never on
-a clock.
+`python -P -m tests.support.probe [LINE…]`; each LINE is printed on standard output before the start. Its
+dynamic services all have the methods of `Probe.METHODS`; with `streams` it provides a typed service in the
+four shapes of a call beside. A test waits on a probe (`hanging`, `cancelled`, `changed` answer once it
+happened) and never on a clock.
 """
 
 from __future__ import annotations
