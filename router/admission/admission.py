@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import lru_cache
 
 from contract.context import (
     MAX_HOPS,
@@ -249,6 +250,7 @@ def stricter(one: Phase, other: Phase) -> Phase:
     return one if _STRICTNESS[one] >= _STRICTNESS[other] else other
 
 
+@lru_cache(maxsize=1024)
 def _service(name: str) -> tuple[str, int | None]:
     if not name:
         raise _refused("invalid_request", f"the call carries no {SERVICE_KEY}")

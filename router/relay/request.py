@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum, auto
 
 from contract.context import RESERVED_PREFIX
@@ -19,6 +19,12 @@ from router.relay.http2.field import Fields, is_sound
 from router.relay.http2.frame import Code, Malformed
 
 CONTENT_TYPE = "application/grpc"
+
+KEPT = 1024
+"""How many header blocks are kept."""
+
+KEPT_SIZE = 1024
+"""Bytes that a header block which is kept may have."""
 
 
 class Role(IntEnum):
@@ -60,9 +66,11 @@ class Field:
 
 @dataclass(slots=True)
 class Request:
-    """A call before admission."""
+    """A call before admission. Who makes the same call again gets the same one."""
 
     envelope: Envelope
+    timeout: float | None
+    """Seconds that the caller gives it; None where nothing bounds it."""
     forwarded: list[bytes]
     """The fields that go on to the provider, in their own bytes."""
     size: int
@@ -83,13 +91,29 @@ class Unsuitable(Exception):
 
 
 def read(block: bytes) -> Request:
-    """Reads the header block of a call.
+    """Reads the header block of a call. Its deadline begins now.
 
     Raises `Malformed`, `Unsuitable`, and `invalid_request` or `limit_exceeded` for metadata that cannot go on
     to a provider.
     """
-    fields = FIELDS.read(block)
-    envelope = Envelope("", None)
+    request = _SEEN.get(block)
+    if request is None:
+        request = _read(FIELDS.read(block))
+        if len(block) <= KEPT_SIZE:
+            if len(_SEEN) >= KEPT:
+                _SEEN.clear()
+            _SEEN[block] = request
+    if request.timeout is None:
+        return request
+    return replace(request, envelope=replace(request.envelope, deadline=time.time() + request.timeout))
+
+
+_SEEN: dict[bytes, Request] = {}
+"""The calls of whoever makes the same one again and again, by their header blocks."""
+
+
+def _read(fields: list[Field]) -> Request:
+    envelope, timeout = Envelope("", None), None
     forwarded: list[bytes] = []
     pseudo: dict[str, str] = {}
     content_type, trailers, accepts, length, unsendable = "", False, b"", None, None
@@ -109,7 +133,7 @@ def read(block: bytes) -> Request:
         elif role is Role.TIMEOUT:
             if field.number < 0:
                 raise _invalid(f"grpc-timeout is '{clip(field.value, 40)}'", "Send digits and one of HMSmun.")
-            envelope.deadline = time.time() + field.number
+            timeout = field.number
         elif role is Role.CONTENT_TYPE:
             content_type = field.value
             forwarded.append(field.raw)
@@ -149,7 +173,7 @@ def read(block: bytes) -> Request:
             "Give it a name that ends with -bin, which may have any bytes.",
         )
     envelope.path = path
-    return Request(envelope, forwarded, size, accepts, length)
+    return Request(envelope, timeout, forwarded, size, accepts, length)
 
 
 def check_trailers(block: bytes) -> None:

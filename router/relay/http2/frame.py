@@ -106,11 +106,8 @@ def code(payload: bytes | memoryview) -> int:
     return value
 
 
-def headers(stream: int, block: bytes, flags: int, limit: int) -> Iterator[bytes]:
+def split(stream: int, block: bytes, flags: int, limit: int) -> Iterator[bytes]:
     """A header block in frames of at most `limit` bytes."""
-    if len(block) <= limit:
-        yield head(len(block), HEADERS, flags | END_HEADERS, stream) + block
-        return
     kind, at = HEADERS, 0
     while at < len(block):
         part = block[at : at + limit]

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Protocol
 from router.relay.http2.frame import (
     DATA,
     DEFAULT_WINDOW,
+    END_HEADERS,
     END_STREAM,
     HEAD,
+    HEADERS,
     Code,
     Malformed,
-    headers,
+    split,
     window_update,
 )
 
@@ -186,8 +188,12 @@ class Stream:
         connection = self.connection
         connection.chatter = 0
         block, connection.unsaid = connection.unsaid + block, b""
-        for part in headers(self.id, block, END_STREAM if end else 0, connection.frame_limit):
-            connection.write(part)
+        if len(block) <= connection.frame_limit:
+            flags = END_HEADERS | END_STREAM if end else END_HEADERS
+            connection.write(HEAD.pack(len(block) >> 8, len(block) & 0xFF, HEADERS, flags, self.id), block)
+        else:
+            for part in split(self.id, block, END_STREAM if end else 0, connection.frame_limit):
+                connection.write(part)
         if end:
             connection.ended_here(self)
 
