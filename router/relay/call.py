@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _ONE_ANSWER = (Shape.SHAPE_UNSPECIFIED, Shape.SHAPE_UNARY, Shape.SHAPE_CLIENT_STREAM)
 """The shapes whose answer is one message."""
 
-
 _GIVEN_UP = (1, 4)
 """The gRPC statuses of a provider that gave up: CANCELLED and DEADLINE_EXCEEDED."""
 

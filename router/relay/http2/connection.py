@@ -7,11 +7,8 @@ what waits is bounded by the windows of the streams, so that one which stalls ne
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import Any, cast
 
-from hpack import Decoder
-from hpack.exceptions import HPACKError, OversizedHeaderListError
 from hyperframe.exceptions import HyperframeError, InvalidFrameError
 from hyperframe.frame import (
     DataFrame,
@@ -24,7 +21,8 @@ from hyperframe.frame import (
 )
 
 from router.relay.http2 import frame
-from router.relay.http2.field import literal
+from router.relay.http2.block import Block, Table
+from router.relay.http2.chatter import Chatter
 from router.relay.http2.frame import (
     CONTINUATION,
     DATA,
@@ -34,14 +32,12 @@ from router.relay.http2.frame import (
     HEAD,
     HEAD_SIZE,
     HEADERS,
-    LARGEST_FRAME_LIMIT,
     LARGEST_WINDOW,
     PADDED,
     PREFACE,
     PRIORITIZED,
     RST_STREAM,
     SETTINGS,
-    SMALLEST_FRAME_LIMIT,
     WINDOW_UPDATE,
     Code,
     Malformed,
@@ -49,6 +45,7 @@ from router.relay.http2.frame import (
     rst_stream,
     window_update,
 )
+from router.relay.http2.limits import Limits
 from router.relay.http2.outbox import outbox
 from router.relay.http2.stream import LARGEST_RECEIVE_WINDOW, NOBODY, Stream
 
@@ -57,9 +54,6 @@ FRAME_LIMIT = 1 << 16
 
 BUFFER = 4 * (FRAME_LIMIT + HEAD_SIZE)
 """Bytes that are read at once."""
-
-BLOCK_LIMIT = 1 << 16
-"""Bytes of a header block past which the peer loses its connection."""
 
 HEADER_LIST_LIMIT = 1 << 14
 """Bytes of a header list that we take, as RFC 9113 counts them: name, value and 32 for each field."""
@@ -74,9 +68,6 @@ NO_TABLE = b"\x20"
 """A dynamic table size update to 0. Our blocks use no table, and a peer that takes its own away wants to hear
 it (RFC 9113, section 4.3.1)."""
 
-CHATTER_LIMIT = 4000
-"""Frames without a purpose of their own that a peer may send in one second."""
-
 SPARE_WINDOWS = 32 << 20
 """Bytes by which the windows of one connection's streams may have grown, in all."""
 
@@ -85,8 +76,6 @@ REMEMBERED = 1 << 14
 
 CLOSE_WITHIN = 1.0
 """Seconds that a peer has to read why it lost its connection."""
-
-_MAX_STREAMS_UNKNOWN = 1 << 31
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -106,11 +95,7 @@ class Connection(asyncio.BufferedProtocol):
         self.ending = False
         """No new stream begins on it."""
         self.send_window = DEFAULT_WINDOW
-        self.peer_window = DEFAULT_WINDOW
-        """SETTINGS_INITIAL_WINDOW_SIZE of the peer, and so the next three."""
-        self.frame_limit = SMALLEST_FRAME_LIMIT
-        self.max_streams = _MAX_STREAMS_UNKNOWN
-        self.header_list_limit: int | None = None
+        self.limits = Limits()
         self.unsaid = NO_TABLE
         """What the next header block begins with."""
         self.last_begun = 0
@@ -127,17 +112,14 @@ class Connection(asyncio.BufferedProtocol):
         """What of the preface is still to come."""
         self._greeted = False
         """The peer's first SETTINGS have come."""
-        self._decoder: Decoder | None = Decoder(max_header_list_size=BLOCK_LIMIT)
-        """None once the peer knows that our table has no room: see `fields`."""
-        self._block: tuple[int, bool, bytearray] | None = None
-        """A header block that has begun: its stream, whether it ends it, its bytes so far."""
-        self._spoiled = False
-        """Its stream is malformed, whatever it says."""
+        self._table: Table | None = Table()
+        """None once the peer knows that there is none: see `router.relay.http2.field`."""
+        self._block: Block | None = None
+        """A header block that has begun."""
         self._reset: dict[int, int] = {}
         """By stream that we have reset, how many bytes may still be on their way."""
         self._grown = 0
-        self.chatter = 0
-        """Frames that have served no call since the last that did."""
+        self.chatter = Chatter()
         self._chatter_since = 0.0
 
     # --- what a subclass takes ---
@@ -256,7 +238,7 @@ class Connection(asyncio.BufferedProtocol):
             if after > have:
                 break
             id &= 0x7FFFFFFF  # noqa: A001
-            if self._block is not None and (kind != CONTINUATION or id != self._block[0]):
+            if self._block is not None and (kind != CONTINUATION or id != self._block.stream):
                 raise Violation(Code.PROTOCOL_ERROR, "a header block that another frame interrupts")
             try:
                 if not self._greeted:
@@ -321,8 +303,8 @@ class Connection(asyncio.BufferedProtocol):
             self._forget(stream)
 
     def _headers(self, id: int, block: bytes, end: bool) -> None:  # noqa: A002
-        if self._decoder is not None:
-            block = self._stateless(block)
+        if self._table is not None:
+            block = self._table.stateless(block)
         stream = self.streams.get(id)
         if stream is not None:
             if stream.got_end:
@@ -341,17 +323,6 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._not_open(id, "HEADERS", 0)
 
-    def _stateless(self, block: bytes) -> bytes:
-        """The same fields in a block that refers to no table, while the peer may still refer to one."""
-        assert self._decoder is not None, "the caller has looked"
-        try:
-            fields = self._decoder.decode(block, raw=True)
-        except OversizedHeaderListError as large:
-            raise Violation(Code.ENHANCE_YOUR_CALM, str(large)) from None
-        except HPACKError as broken:
-            raise Violation(Code.COMPRESSION_ERROR, str(broken)) from None
-        return b"".join(literal(bytes(name), bytes(value)) for name, value in fields)
-
     def _window(self, id: int, increment: int) -> None:  # noqa: A002
         if not id:
             if not increment:
@@ -362,11 +333,11 @@ class Connection(asyncio.BufferedProtocol):
             if self.stalled:
                 self._pump()
             else:
-                self._chatters()
+                self.chatter.add()
             return
         if (stream := self.streams.get(id)) is None:
             self._check_begun(id, "WINDOW_UPDATE")
-            self._chatters()
+            self.chatter.add()
             return
         if not increment:
             raise Malformed(Code.PROTOCOL_ERROR, "a WINDOW_UPDATE of 0")
@@ -379,7 +350,7 @@ class Connection(asyncio.BufferedProtocol):
         stream = self.streams.get(id)
         if stream is None:
             self._check_begun(id, "RST_STREAM")
-            self._chatters()
+            self.chatter.add()
             return
         sink = stream.sink
         self._forget(stream)
@@ -398,23 +369,23 @@ class Connection(asyncio.BufferedProtocol):
         end, ends_block = "END_STREAM" in parsed.flags, "END_HEADERS" in parsed.flags
         match parsed:
             case DataFrame():
-                self._chatters()
+                self.chatter.add()
                 self._data(id, memoryview(parsed.data), size, end)
             case HeadersFrame():
-                self._block = (id, end, bytearray(parsed.data))
-                self._spoiled = "PRIORITY" in parsed.flags and parsed.depends_on == id
+                spoiled = "PRIORITY" in parsed.flags and parsed.depends_on == id
+                self._block = Block(id, end, spoiled, bytearray(parsed.data))
                 if ends_block:
                     self._end_block()
             case PriorityFrame():
-                self._chatters()
+                self.chatter.add()
                 if parsed.depends_on == id:
                     raise Malformed(Code.PROTOCOL_ERROR, "a stream that depends on itself")
             case SettingsFrame():
                 # It may concern every stream.
-                self._chatters(1 + len(self.streams) // 16)
+                self.chatter.add(1 + len(self.streams) // 16)
                 self._settings(parsed)
             case PingFrame():
-                self._chatters()
+                self.chatter.add()
                 if "ACK" not in parsed.flags:
                     self.write(PingFrame(opaque_data=parsed.opaque_data, flags=["ACK"]).serialize())
             case GoAwayFrame():
@@ -427,64 +398,44 @@ class Connection(asyncio.BufferedProtocol):
                 raise Violation(Code.PROTOCOL_ERROR, "a PUSH_PROMISE, which nobody may send here")
             case _:
                 # Of a kind that RFC 9113 does not know, and tells us to ignore.
-                self._chatters()
-
-    # --- header blocks in several frames ---
+                self.chatter.add()
 
     def _continue_block(self, part: bytes) -> None:
         if self._block is None:
             raise Violation(Code.PROTOCOL_ERROR, "a CONTINUATION of nothing")
         if not part:
-            self._chatters()
-        self._block[2].extend(part)
-        if len(self._block[2]) > BLOCK_LIMIT:
-            raise Violation(Code.ENHANCE_YOUR_CALM, f"a header block of more than {BLOCK_LIMIT} bytes")
+            self.chatter.add()
+        self._block.extend(part)
 
     def _end_block(self) -> None:
-        assert self._block is not None, "the caller has begun it"
-        id, end, block = self._block  # noqa: A001
-        self._block = None
-        if self._spoiled:
+        block, self._block = self._block, None
+        assert block is not None, "the caller has begun it"
+        if block.spoiled:
             # Only now, since the next block may refer to this one.
-            if self._decoder is not None:
-                self._stateless(bytes(block))
-            self.last_begun = max(id, self.last_begun)
+            if self._table is not None:
+                self._table.stateless(bytes(block.content))
+            self.last_begun = max(block.stream, self.last_begun)
             raise Malformed(Code.PROTOCOL_ERROR, "a stream that depends on itself")
-        self._headers(id, bytes(block), end)
+        self._headers(block.stream, bytes(block.content), block.end)
 
     # --- settings ---
 
     def _settings(self, said: SettingsFrame) -> None:
         if "ACK" in said.flags:
-            # From here on no block of the peer refers to a table.
-            self._decoder = None
+            # From here on no block of the peer refers to one.
+            self._table = None
             return
-        for key, value in said.settings.items():
-            self._set(key, value)
+        before = self.limits.window
+        self.limits.take(said.settings, of_server=self.is_client)
+        if (change := self.limits.window - before) != 0:
+            for stream in self.streams.values():
+                stream.send_window += change
+                if stream.send_window > LARGEST_WINDOW:
+                    raise Violation(Code.FLOW_CONTROL_ERROR, "a window of more than 2^31-1 bytes")
         self.write(SettingsFrame(flags=["ACK"]).serialize())
         for stream in [each for each in self.streams.values() if each.waiting is not None]:
             stream.pump()
         self.room()
-
-    def _set(self, key: int, value: int) -> None:
-        if key == SettingsFrame.INITIAL_WINDOW_SIZE:
-            if value > LARGEST_WINDOW:
-                raise Violation(Code.FLOW_CONTROL_ERROR, "SETTINGS_INITIAL_WINDOW_SIZE is above 2^31-1")
-            for stream in tuple(self.streams.values()):
-                stream.send_window += value - self.peer_window
-                if stream.send_window > LARGEST_WINDOW:
-                    raise Violation(Code.FLOW_CONTROL_ERROR, "a window of more than 2^31-1 bytes")
-            self.peer_window = value
-        elif key == SettingsFrame.MAX_FRAME_SIZE:
-            if not SMALLEST_FRAME_LIMIT <= value <= LARGEST_FRAME_LIMIT:
-                raise Violation(Code.PROTOCOL_ERROR, "SETTINGS_MAX_FRAME_SIZE is out of its bounds")
-            self.frame_limit = value
-        elif key == SettingsFrame.MAX_CONCURRENT_STREAMS:
-            self.max_streams = value
-        elif key == SettingsFrame.MAX_HEADER_LIST_SIZE:
-            self.header_list_limit = value
-        elif key == SettingsFrame.ENABLE_PUSH and value > (0 if self.is_client else 1):
-            raise Violation(Code.PROTOCOL_ERROR, "SETTINGS_ENABLE_PUSH is out of its bounds")
 
     # --- streams ---
 
@@ -569,7 +520,7 @@ class Connection(asyncio.BufferedProtocol):
         # What was on its way when the stream was reset is no fault of the peer.
         self._reset[id] = left - size
         if not size:
-            self._chatters()
+            self.chatter.add()
 
     def _check_begun(self, id: int, what: str) -> None:  # noqa: A002
         if not id or id > self.last_begun or not id & 1:
@@ -585,12 +536,3 @@ class Connection(asyncio.BufferedProtocol):
                 # The next turn is another's.
                 del self.stalled[stream]
                 self.stalled[stream] = None
-
-    def _chatters(self, weight: int = 1) -> None:
-        """One more frame that serves no call. So many in one second are meant to keep us busy."""
-        self.chatter += weight
-        if self.chatter >= CHATTER_LIMIT:
-            now = time.monotonic()
-            if now - self._chatter_since < 1:
-                raise Violation(Code.ENHANCE_YOUR_CALM, f"{CHATTER_LIMIT} frames in a second serve no call")
-            self.chatter, self._chatter_since = 0, now

@@ -33,7 +33,7 @@ class Channel:
     @property
     def header_list_limit(self) -> int | None:
         """Bytes of a header list that the instance takes; None where it has not said."""
-        return self._connection.header_list_limit if self._connection is not None else None
+        return self._connection.limits.header_list if self._connection is not None else None
 
     def retire(self) -> None:
         """The instance is about to end: the last stream closes the connection."""
@@ -117,11 +117,12 @@ class _Outbound(Connection):
         raise AssertionError("a server begins no streams: PUSH_PROMISE is refused")
 
     def _has_room(self) -> bool:
+        most = self.limits.streams
         return (
             self.transport is not None
             and not self.paused
             and not self.ending
-            and len(self.streams) < self.max_streams
+            and (most is None or len(self.streams) < most)
         )
 
     def _begin(self, stream: Stream, block: bytes) -> None:
@@ -129,7 +130,7 @@ class _Outbound(Connection):
         self._next += 2
         if self._next > LAST_STREAM:
             self.ending = True
-        stream.send_window = self.peer_window
+        stream.send_window = self.limits.window
         self.streams[stream.id] = stream
         waiting, stream.waiting = stream.waiting, None
         stream.headers(block, end=False)

@@ -80,7 +80,7 @@ class Stream:
         self.id = id
         """0 while it waits to be opened."""
         self.sink: Sink = sink
-        self.send_window = connection.peer_window
+        self.send_window = connection.limits.window
         """Bytes that may be sent; below 0 where the peer has taken some back."""
         self.window = DEFAULT_WINDOW
         """Bytes that the peer may have on their way to us, in all."""
@@ -110,7 +110,7 @@ class Stream:
             self.waiting is None
             and size <= self.send_window
             and size <= connection.send_window
-            and size <= connection.frame_limit
+            and size <= connection.limits.frame
             and not connection.paused
         ):
             if size or end:
@@ -148,7 +148,7 @@ class Stream:
         if waiting is None or not self.id:
             return
         while waiting and not connection.paused:
-            room = min(self.send_window, connection.send_window, connection.frame_limit, len(waiting))
+            room = min(self.send_window, connection.send_window, connection.limits.frame, len(waiting))
             if room <= 0:
                 break
             part = waiting[:room]
@@ -177,7 +177,7 @@ class Stream:
         connection = self.connection
         self.send_window -= size
         connection.send_window -= size
-        connection.chatter = 0
+        connection.chatter.count = 0
         connection.write(HEAD.pack(size >> 8, size & 0xFF, DATA, end, self.id), payload)
         if self.source is not None and size:
             self.source.consumed(size)
@@ -186,13 +186,13 @@ class Stream:
 
     def _write_headers(self, block: bytes, end: bool) -> None:
         connection = self.connection
-        connection.chatter = 0
+        connection.chatter.count = 0
         block, connection.unsaid = connection.unsaid + block, b""
-        if len(block) <= connection.frame_limit:
+        if len(block) <= connection.limits.frame:
             flags = END_HEADERS | END_STREAM if end else END_HEADERS
             connection.write(HEAD.pack(len(block) >> 8, len(block) & 0xFF, HEADERS, flags, self.id), block)
         else:
-            for part in split(self.id, block, END_STREAM if end else 0, connection.frame_limit):
+            for part in split(self.id, block, END_STREAM if end else 0, connection.limits.frame):
                 connection.write(part)
         if end:
             connection.ended_here(self)
