@@ -103,6 +103,8 @@ class Connection(asyncio.BufferedProtocol):
         self._outbox = outbox()
         self._out: list[memoryview | bytes | bytearray] = []
         """What is to be written; views of what was read are good until the read is handled."""
+        self._size = 0
+        """Bytes of it, the heads of frames aside."""
         self._buffer = bytearray(BUFFER)
         self._view = memoryview(self._buffer)
         self._have = 0
@@ -201,10 +203,14 @@ class Connection(asyncio.BufferedProtocol):
         self._out.append(head)
         if payload:
             self._out.append(payload)
+            self._size += len(payload)
+            if self._size > WRITES_BEFORE_PAUSE:
+                # Only the transport knows when the peer has enough.
+                self.flush()
 
     def flush(self) -> None:
         """Hands to the transport what is to be written."""
-        out = b"".join(self._out)
+        out, self._size = b"".join(self._out), 0
         self._out.clear()
         if out and not self.lost:
             self.transport.write(out)
