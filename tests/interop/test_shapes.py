@@ -47,6 +47,15 @@ async def test_a_stream_each_way_passes_message_by_message(client: Client, servi
     assert answers(await client.call(service, "Both")) == []
 
 
+async def test_an_answer_may_come_before_the_request_has_ended(client: Client, service: str) -> None:
+    """What is still on its way goes nowhere, and neither end waits for it."""
+    outcome = await client.call(
+        service, "First", *(f"{n} mesh ".encode() for n in range(16)), repeat=MIB // 8
+    )
+    assert answers(outcome) == [b"%d" % (7 * MIB // 8)]
+    assert answers(await client.call(service, "Unary", b"still there")) == [b"still there"]
+
+
 async def test_messages_of_8_mib_pass_both_ways(client: Client, service: str) -> None:
     large = reported(b"wuu mesh" * MIB)
     unary = await client.call(service, "Unary", b"wuu mesh", repeat=MIB)

@@ -146,7 +146,7 @@ func (c *caller) make(
 		requests = append(requests, bytes.Repeat(request, ordered.Repeat))
 	}
 	shape := grpc.StreamDesc{
-		ClientStreams: slices.Contains([]string{"Gather", "Both", "Linger"}, ordered.RPC),
+		ClientStreams: slices.Contains([]string{"Gather", "First", "Both", "Linger"}, ordered.RPC),
 		ServerStreams: slices.Contains([]string{"Scatter", "Break", "Both", "Linger"}, ordered.RPC),
 	}
 	if !shape.ClientStreams && !shape.ServerStreams {

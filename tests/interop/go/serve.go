@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -89,6 +90,8 @@ func (p *provider) wire(rpc string, stream grpc.ServerStream) error {
 	ctx := stream.Context()
 	switch rpc {
 	case "Unary":
+	case "First":
+		request = strconv.AppendInt(nil, int64(len(request)), 10)
 	case "Press":
 		if err := grpc.SetSendCompressor(ctx, "gzip"); err != nil {
 			return err

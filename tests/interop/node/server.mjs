@@ -47,6 +47,10 @@ const wire = {
     call.on("end", () => answer(null, Buffer.concat(all)));
   },
 
+  First(call, answer) {
+    call.once("data", (request) => answer(null, Buffer.from(String(request.length))));
+  },
+
   async Scatter(call) {
     for (const single of call.request) {
       if (!call.write(Buffer.from([single]))) await new Promise((resolve) => call.once("drain", resolve));

@@ -4,6 +4,7 @@ export const MESSAGE_LIMIT = 64 * 1024 * 1024;
 
 const STREAMS = {
   Gather: [true, false],
+  First: [true, false],
   Scatter: [false, true],
   Break: [false, true],
   Both: [true, true],

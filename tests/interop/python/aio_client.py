@@ -8,7 +8,9 @@ from typing import Any
 
 import grpc
 import msgspec
+from grpc._cython import cygrpc  # type: ignore[attr-defined]
 
+from contract.transport import write
 from tests.interop.python.orders import Order, Outcome, Router, listed, reported, unlisted
 from tests.interop.python.wire import SHAPES, WIRE
 from tests.support.serving import UNLIMITED
@@ -79,16 +81,27 @@ async def _converse(call: Any, shape: Shape, requests: list[bytes], answers: lis
         answers.append(await call)
         return
     if shape != Shape.SHAPE_SERVER_STREAM:
-        for request in requests:
-            await call.write(request)
-            if shape == Shape.SHAPE_BIDI_STREAM:
-                answers.append(await call.read())
-        await call.done_writing()
+        await _send(call, shape, requests, answers)
     if shape == Shape.SHAPE_CLIENT_STREAM:
         answers.append(await call)
         return
     while (answer := await call.read()) is not grpc.aio.EOF:
         answers.append(answer)
+
+
+async def _send(call: Any, shape: Shape, requests: list[bytes], answers: list[bytes]) -> None:
+    """Where the call ends meanwhile, its status tells how."""
+    for request in requests:
+        if not await write(call, request):
+            return
+        if shape == Shape.SHAPE_BIDI_STREAM:
+            if (answer := await call.read()) is grpc.aio.EOF:
+                return
+            answers.append(answer)
+    try:
+        await call.done_writing()
+    except cygrpc.InternalError:
+        return
 
 
 async def main() -> None:

@@ -42,6 +42,9 @@ class Wire:
     async def Gather(self, requests: AsyncIterator[bytes], _: Context) -> bytes:
         return b"".join([request async for request in requests])
 
+    async def First(self, requests: AsyncIterator[bytes], _: Context) -> bytes:
+        return b"%d" % len(await anext(requests))
+
     async def Scatter(self, request: bytes, _: Context) -> AsyncIterator[bytes]:
         for byte in request:
             yield bytes((byte,))

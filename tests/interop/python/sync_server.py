@@ -46,6 +46,9 @@ class Wire:
     def Gather(self, requests: Iterator[bytes], _: Any) -> bytes:
         return b"".join(requests)
 
+    def First(self, requests: Iterator[bytes], _: Any) -> bytes:
+        return b"%d" % len(next(requests))
+
     def Scatter(self, request: bytes, _: Any) -> Iterator[bytes]:
         for byte in request:
             yield bytes((byte,))

@@ -18,6 +18,7 @@ SHAPES = {
     "Watch": Shape.SHAPE_UNARY,
     "Meet": Shape.SHAPE_UNARY,
     "Gather": Shape.SHAPE_CLIENT_STREAM,
+    "First": Shape.SHAPE_CLIENT_STREAM,
     "Scatter": Shape.SHAPE_SERVER_STREAM,
     "Break": Shape.SHAPE_SERVER_STREAM,
     "Both": Shape.SHAPE_BIDI_STREAM,
