@@ -74,6 +74,15 @@ async def test_200_calls_are_in_flight_on_one_connection_at_once(client: Client,
     assert [answers(outcome) for outcome in outcomes] == [[request] for request in requests]
 
 
+async def test_large_messages_at_once_wait_for_each_other(client: Client, service: str) -> None:
+    """Together they are more than any buffer on their way has room for."""
+    calls = [client.begin(service, "Unary", b"%08d" % n, repeat=MIB // 32) for n in range(100)]
+    outcomes = await asyncio.gather(*(call.outcome() for call in calls))
+    for n, outcome in enumerate(outcomes):
+        assert outcome.code == 0, outcome
+        assert outcome.answers == [reported(b"%08d" % n * (MIB // 32))]
+
+
 async def test_streams_at_once_never_get_the_messages_of_others(client: Client, service: str) -> None:
     asked = [[f"{number} ".encode() * 500] * (number % 5) for number in range(50)]
     outcomes = await asyncio.gather(*(client.call(service, "Both", *requests) for requests in asked))
