@@ -29,6 +29,7 @@ from tests.relay.peer import Fields, Peer, Told
 from wuu.mesh.v1.declaration_pb2 import MethodDescriptor, ServiceDescriptor, Shape
 
 T = TypeVar("T")
+P = TypeVar("P", bound="Provider")
 
 MARK = "x-mark"
 """The metadata by which a provider knows whose call it serves."""
@@ -139,6 +140,13 @@ class Stage:
         loop.listening = {
             str(each.instance.socket): each.connected for each in self.providers.values()
         }
+
+    def replace(self, name: str, kind: type[P]) -> P:
+        """Another kind of process for an instance."""
+        provider = kind(self.instances[name])
+        self.providers[name] = provider
+        self.loop.listening[str(provider.instance.socket)] = provider.connected
+        return provider
 
     def consumer(self, name: str, settings: dict[int, int] | None = None, *, greets: bool = True) -> Peer:
         """The connection of a consumer of that name."""
