@@ -50,6 +50,8 @@ class Told:
     """The code with which the router reset it."""
     abandoned: bool = False
     """We have reset it."""
+    crossed: bool = False
+    """Something was on its way then."""
     waiting: deque[tuple[bytes, bool]] = field(default_factory=deque)
     """What is to be sent once the router takes it."""
     trailers: Fields | None = None
@@ -151,9 +153,14 @@ class Peer:
 
     def abandon(self, told: Told, code: int = 8) -> None:
         """Resets a stream."""
+        self.forsake(told)
+        self.send(RstStreamFrame(told.id, error_code=code))
+
+    def forsake(self, told: Told) -> None:
+        """A stream is about to be reset."""
+        told.crossed = told.crossed or (not told.abandoned and self.line.get_write_buffer_size() > 0)
         told.abandoned = True
         told.waiting.clear()
-        self.send(RstStreamFrame(told.id, error_code=code))
 
     def _flush(self, told: Told) -> None:
         while told.waiting and not (told.said_end or told.abandoned or told.reset is not None):
@@ -240,7 +247,7 @@ class Peer:
         assert told is not None, f"stream {id}, which nobody has begun"
         assert not told.ended, f"something behind the end of stream {id}"
         assert told.reset is None, f"something behind the reset of stream {id}"
-        assert self.lawless or not told.abandoned, f"something on stream {id}, which was reset"
+        assert self.lawless or told.crossed or not told.abandoned, f"something on stream {id}, which was reset"
         return told
 
     def _settings(self, parsed: SettingsFrame) -> None:

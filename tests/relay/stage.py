@@ -168,6 +168,10 @@ class Stage:
             served = [peer for provider in self.providers.values() for peer in provider.peers]
             again = any([peer.read() for peer in (*peers, *served)])
 
+    def play(self, scene: Coroutine[Any, Any, None]) -> None:
+        """Plays a scene on this stage."""
+        play(self.loop, scene)
+
     def check_at_rest(self) -> None:
         """Nothing is left of calls that are over."""
         assert not self.loop.accidents, self.loop.accidents

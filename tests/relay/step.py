@@ -57,7 +57,7 @@ def note(peer: Peer, frame: Frame) -> None:
         elif id in peer.streams:
             peer.streams[id].window += frame.window_increment
     elif isinstance(frame, RstStreamFrame) and id in peer.streams:
-        peer.streams[id].abandoned = True
+        peer.forsake(peer.streams[id])
     elif isinstance(frame, SettingsFrame) and "ACK" not in frame.flags:
         peer._said.append(dict(frame.settings))
     elif isinstance(frame, HeadersFrame) and id and id not in peer.streams and peer.is_client:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
 from hypothesis import given
 
 from tests.relay import step
@@ -12,13 +9,6 @@ from tests.relay.line import Loop
 from tests.relay.neighbour import Neighbour, fuzz
 from tests.relay.stage import Stage, play
 from tests.relay.step import Step
-
-@pytest.fixture(scope="module")
-def loop() -> Iterator[Loop]:
-    loop = Loop()
-    yield loop
-    loop.close()
-
 
 async def _consumer_misbehaves(stage: Stage, steps: list[Step]) -> None:
     bad, good = stage.consumer(step.NAME), Neighbour(stage)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
 from hypothesis import given
 
 from tests.relay import step
@@ -13,13 +10,6 @@ from tests.relay.neighbour import Neighbour, fuzz
 from tests.relay.peer import Peer
 from tests.relay.stage import Provider, Stage, call, play
 from tests.relay.step import Step
-
-
-@pytest.fixture(scope="module")
-def loop() -> Iterator[Loop]:
-    loop = Loop()
-    yield loop
-    loop.close()
 
 
 class Rude(Provider):
