@@ -11,7 +11,7 @@ from typing import Any, cast
 
 
 class Line(asyncio.Transport):
-    """The router's end. It behaves as the transport of a socket does whose peer reads when `take` is called."""
+    """The router's end. It is the transport of a socket whose peer reads when `take` is called."""
 
     def __init__(self, protocol: asyncio.BufferedProtocol) -> None:
         super().__init__()
@@ -110,7 +110,9 @@ class Loop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self.now
 
-    async def create_unix_connection(self, factory: Any, path: Any = None, **_: Any) -> Any:
+    async def create_unix_connection(  # type: ignore[override]
+        self, factory: Any, path: Any = None, **_: Any
+    ) -> Any:
         taken = self.listening.get(path)
         if taken is None:
             raise ConnectionRefusedError(111, "Connection refused")

@@ -33,7 +33,7 @@ class Neighbour:
         self._turn += 1
         for told, said in self.calls:
             message = prefixed(f"{told.id} says {self._turn}".encode() * (self._turn % 7 * 20))
-            said += message
+            said.extend(message)
             self.peer.data(told, message, end=end)
 
     def check(self) -> None:

@@ -1,7 +1,7 @@
 """A peer: the other end of a line. It holds the router to RFC 9113, whatever it does itself.
 
-Of what the router sends it checks the size of frames, the continuity of header blocks, both windows, the order
-and the state of streams, that no header refers to a dynamic table, and that every message is well-formed.
+Of what the router sends it checks the size of frames, the continuity of header blocks, both windows, the
+order and the state of streams, that no field refers to a dynamic table, and that each block is well-formed.
 """
 
 from __future__ import annotations
@@ -86,12 +86,13 @@ class Peer:
         self._decoder.max_allowed_table_size = self._decoder.header_table_size = 0
         self._next = 1
         self._last = 0
-        self._window = WINDOW
+        self.window = WINDOW
+        """Bytes that the router may send, on all streams."""
         self._initial = WINDOW
         self._frame = FRAME
         self._room = WINDOW
-        self._said: deque[dict[int, int]] = deque()
-        """Our settings that the router has not acknowledged."""
+        self.said: deque[dict[int, int]] = deque()
+        """What it has said of itself and the router has not acknowledged."""
         self._block: tuple[int, bool, bytearray] | None = None
         self._unread = b""
         self._preface = b"" if is_client else PREFACE
@@ -111,15 +112,19 @@ class Peer:
 
     def settings(self, settings: dict[int, int]) -> None:
         """Says something about itself, which holds once the router has acknowledged it."""
-        self._said.append(settings)
+        self.said.append(settings)
         self.send(SettingsFrame(0, settings=settings))
 
     def begin(self, fields: Iterable[tuple[str, str]], *, end: bool = False) -> Told:
         """Begins a stream."""
-        told = self.expect(self._next)
-        self._next += 2
+        told = self.expect(self.reserve())
         self.headers(told, fields, end=end)
         return told
+
+    def reserve(self) -> int:
+        """The id of the next stream."""
+        self._next += 2
+        return self._next - 2
 
     def expect(self, id: int) -> Told:  # noqa: A002
         """A stream that it begins, or has begun."""
@@ -146,7 +151,7 @@ class Peer:
     def grant(self, told: Told | None, size: int) -> None:
         """Lets the router send so many bytes more, on a stream or on the connection."""
         if told is None:
-            self._window += size
+            self.window += size
         else:
             told.window += size
         self.send(WindowUpdateFrame(0 if told is None else told.id, window_increment=size))
@@ -247,15 +252,19 @@ class Peer:
         assert told is not None, f"stream {id}, which nobody has begun"
         assert not told.ended, f"something behind the end of stream {id}"
         assert told.reset is None, f"something behind the reset of stream {id}"
-        assert self.lawless or told.crossed or not told.abandoned, f"something on stream {id}, which was reset"
+        assert self.lawless or told.crossed or not told.abandoned, (
+            f"something on stream {id}, which was reset"
+        )
         return told
 
     def _settings(self, parsed: SettingsFrame) -> None:
         if "ACK" not in parsed.flags:
-            self.encoder.header_table_size = min(parsed.settings.get(SettingsFrame.HEADER_TABLE_SIZE, 4096), 4096)
+            self.encoder.header_table_size = min(
+                parsed.settings.get(SettingsFrame.HEADER_TABLE_SIZE, 4096), 4096
+            )
             self.send(SettingsFrame(0, flags=["ACK"]))
             return
-        said = self._said.popleft() if self._said else {}
+        said = self.said.popleft() if self.said else {}
         initial = said.get(SettingsFrame.INITIAL_WINDOW_SIZE, self._initial)
         for told in self.streams.values():
             told.window += initial - self._initial
@@ -282,10 +291,10 @@ class Peer:
     def _data(self, told: Told, payload: bytes, size: int, end: bool) -> None:
         if size:
             told.window -= size
-            self._window -= size
+            self.window -= size
             if not self.lawless:
                 assert told.window >= 0, f"stream {told.id} has no room for {size} bytes"
-                assert self._window >= 0, f"the connection has no room for {size} bytes"
+                assert self.window >= 0, f"the connection has no room for {size} bytes"
         assert told.blocks or not self.is_client, "DATA before any header"
         told.body += payload
         told.ended = end

@@ -40,7 +40,7 @@ SHAPES = {
     "Both": Shape.SHAPE_BIDI_STREAM,
     "Hang": Shape.SHAPE_BIDI_STREAM,
 }
-"""What every provider serves. Both answers what comes as it comes, Hang never, the others once it is whole."""
+"""What each provider serves. Both answers what comes as it comes, Hang never, the others once it is whole."""
 
 
 class Staged(Instance):
@@ -137,9 +137,7 @@ class Stage:
         self.instances = {name: _instance(name) for name in ("p", "q")}
         self.providers = {name: Provider(instance) for name, instance in self.instances.items()}
         self.generation = _OneGeneration(self.instances)
-        loop.listening = {
-            str(each.instance.socket): each.connected for each in self.providers.values()
-        }
+        loop.listening = {str(each.instance.socket): each.connected for each in self.providers.values()}
 
     def replace(self, name: str, kind: type[P]) -> P:
         """Another kind of process for an instance."""
@@ -166,7 +164,7 @@ class Stage:
         while again:
             await turns()
             served = [peer for provider in self.providers.values() for peer in provider.peers]
-            again = any([peer.read() for peer in (*peers, *served)])
+            again = any(peer.read() for peer in (*peers, *served))
 
     def play(self, scene: Coroutine[Any, Any, None]) -> None:
         """Plays a scene on this stage."""

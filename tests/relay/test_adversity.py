@@ -29,7 +29,10 @@ from tests.relay.neighbour import Neighbour
 from tests.relay.peer import Fields, Peer, Told
 from tests.relay.stage import ANSWER, OK, Stage, call
 
-INITIAL_WINDOW_SIZE, MAX_CONCURRENT_STREAMS = SettingsFrame.INITIAL_WINDOW_SIZE, SettingsFrame.MAX_CONCURRENT_STREAMS
+INITIAL_WINDOW_SIZE, MAX_CONCURRENT_STREAMS = (
+    SettingsFrame.INITIAL_WINDOW_SIZE,
+    SettingsFrame.MAX_CONCURRENT_STREAMS,
+)
 
 
 async def _leave(stage: Stage, *peers: Peer) -> None:
@@ -177,7 +180,7 @@ def test_what_was_on_its_way_when_a_call_was_answered_costs_its_consumer_nothing
         b, provider = stage.consumer("b"), stage.providers["p"]
         kept, told = b.begin(call("b", "p", "Both", "1")), b.begin(call("b", "p", "Hang", "2"))
         await stage.settle(b)
-        provider.peer.finish(provider.peer.streams[3], ANSWER + [("grpc-status", "5")])
+        provider.peer.finish(provider.peer.streams[3], [*ANSWER, ("grpc-status", "5")])
         for _ in range(9000):
             b.data(told, prefixed(b"x"))
         b.data(kept, prefixed(b"y"), end=True)
