@@ -5,6 +5,7 @@ Its instances are the router's own; what stands in for it are their processes an
 
 from __future__ import annotations
 
+import asyncio
 from base64 import b64decode
 from collections.abc import Coroutine
 from pathlib import Path
@@ -13,7 +14,9 @@ from typing import Any, TypeVar, cast
 import contract.context
 from contract.context import CONTEXT_KEY, SERVICE_KEY, TOKEN_KEY, CallContext, Phase
 from contract.declaration import parse_service
+from contract.errors import MeshError
 from router.admission.admission import Admission
+from router.admission.envelope import Envelope
 from router.generations.generation import Generation
 from router.generations.route import Route, route_to
 from router.instances.instance import Instance
@@ -22,6 +25,7 @@ from router.packages.package import Package
 from router.relay.held import Held
 from router.relay.http2.inbound import Inbound
 from router.relay.http2.outbound import Channel
+from router.relay.local import Serve
 from router.relay.message import prefixed
 from router.relay.relay import Relay
 from tests.relay.line import Line, Loop, turns
@@ -125,6 +129,33 @@ ANSWER: Fields = [(":status", "200"), ("content-type", "application/grpc")]
 OK: Fields = [("grpc-status", "0")]
 
 
+def _now(request: bytes, _: Envelope) -> bytes:
+    """Answers at once."""
+    return request
+
+
+async def _later(request: bytes, _: Envelope) -> bytes:
+    """Answers in a while."""
+    await turns()
+    return request
+
+
+async def _never(_: bytes, __: Envelope) -> bytes:
+    """Does not answer."""
+    await asyncio.Event().wait()
+    return b""
+
+
+async def _refuses(_: bytes, __: Envelope) -> bytes:
+    """Answers with an error."""
+    await turns()
+    raise MeshError("service_not_found", "not here")
+
+
+_LOCAL: dict[str, Serve] = {"Now": _now, "Later": _later, "Never": _never, "Refuses": _refuses}
+"""What the router answers itself, by the name of the rpc."""
+
+
 class Stage:
     """One relay, two providers `p` and `q`, and consumers that are made when they are asked for."""
 
@@ -133,6 +164,7 @@ class Stage:
         self.admission = Admission()
         self.held = Held()
         self.relay = Relay(self.admission, self.admission.admit, self.held)
+        self.relay.find = lambda envelope: _LOCAL.get(envelope.path.rpartition("/")[2])
         self.inbound: set[Inbound] = set()
         self.instances = {name: _instance(name) for name in ("p", "q")}
         self.providers = {name: Provider(instance) for name, instance in self.instances.items()}
@@ -175,6 +207,7 @@ class Stage:
         assert not self.loop.accidents, self.loop.accidents
         assert not len(self.admission.executions), [e.id for e in self.admission.executions]
         assert not self.held._sent
+        assert not self.relay._beside, "something is still done for a call that is over"
         assert not self.generation.live
         for instance in (*self.instances.values(), *self.admission.instances.values()):
             assert not instance.outside and not instance.executions, instance.id

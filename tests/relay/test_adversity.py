@@ -25,6 +25,7 @@ from router.relay.collector import Collector
 from router.relay.http2.frame import Code
 from router.relay.message import PREFIX, prefixed
 from router.relay.status import SUCCEEDED
+from tests.relay.line import turns
 from tests.relay.neighbour import Neighbour
 from tests.relay.peer import Fields, Peer, Told
 from tests.relay.stage import ANSWER, OK, Stage, call
@@ -577,6 +578,74 @@ def test_calls_past_what_a_provider_takes_at_once_wait_and_come_in_order(stage: 
             await stage.settle(b)
         assert {told.status for told in calls} == {"0"}
         assert [mark for mark, _ in provider.marks] == sorted(mark for mark, _ in provider.marks)
+        await _leave(stage, b)
+
+    stage.play(scene())
+
+
+def test_many_large_messages_at_once_cost_nobody_a_connection(stage: Stage) -> None:
+    async def scene() -> None:
+        b = stage.consumer("b")
+        message = prefixed(b"x" * 200_000)
+        calls = [b.begin(call("b", "p", "Both", str(number))) for number in range(60)]
+        for told in calls:
+            b.data(told, message, end=True)
+        await stage.settle(b)
+        assert len(stage.providers["p"].peers) == 1
+        assert {told.status for told in calls} == {"0"}
+        assert all(bytes(told.body) == message for told in calls)
+        await _leave(stage, b)
+
+    stage.play(scene())
+
+
+@pytest.mark.parametrize("whose", ["consumer", "provider"])
+def test_a_peer_that_reads_late_gets_everything_and_little_waits_for_it(stage: Stage, whose: str) -> None:
+    async def scene() -> None:
+        b = stage.consumer("b", {INITIAL_WINDOW_SIZE: 1 << 24})
+        stage.providers["p"].settings = {INITIAL_WINDOW_SIZE: 1 << 24}
+        b.grant(None, 1 << 28)
+        message = prefixed(b"x" * 100_000)
+        calls = [b.begin(call("b", "p", "Both", str(number))) for number in range(120)]
+        await stage.settle(b)
+        late = b if whose == "consumer" else stage.providers["p"].peer
+        late.reading = False
+        stage.providers["p"].peer.grant(None, 1 << 28)
+        for told in calls:
+            b.data(told, message, end=True)
+        await stage.settle(b)
+        # What the transport holds is little; what the streams hold is within their windows.
+        assert late.line.get_write_buffer_size() < 2 << 20
+        late.reading = True
+        while any(not told.ended for told in calls):
+            late.read()
+            await turns()
+            assert late.line.get_write_buffer_size() < 2 << 20
+            # It asks before it reads the rest.
+            late.send(PingFrame(0, b"are you "))
+            await turns()
+            assert not late.line.is_closing(), "a peer that reads was cut off"
+            for peer in (b, stage.providers["p"].peer):
+                if peer is not late:
+                    peer.read()
+        await stage.settle(b)
+        assert {told.status for told in calls} == {"0"}
+        assert all(bytes(told.body) == message for told in calls)
+        await _leave(stage, b)
+
+    stage.play(scene())
+
+
+def test_a_deadline_ends_a_call_whoever_is_silent(stage: Stage) -> None:
+    async def scene() -> None:
+        b = stage.consumer("b")
+        told = b.begin([*call("b", "p", "Hang"), ("grpc-timeout", "10S")])
+        await stage.settle(b)
+        assert not told.blocks
+        stage.loop.now += 11
+        await stage.settle(b)
+        assert told.status == "4"
+        assert stage.providers["p"].peer.streams[1].reset is not None
         await _leave(stage, b)
 
     stage.play(scene())

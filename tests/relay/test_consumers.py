@@ -53,7 +53,9 @@ def _begins(provider: str, rpc: str, how: str, parts: int, flagged: list[str], s
 calls = st.builds(
     _begins,
     st.sampled_from("ppq"),
-    st.sampled_from(["Both", "Both", "Unary", "Journaled", "Hang", "None"]),
+    st.sampled_from(
+        ["Both", "Both", "Unary", "Journaled", "Hang", "None", "Now", "Later", "Never", "Refuses"]
+    ),
     st.one_of(st.just("nothing"), st.just("nothing"), st.sampled_from([*MISSING, *ADDED])),
     st.sampled_from([1, 1, 1, 2, 5]),
     flags,
