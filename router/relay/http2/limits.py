@@ -37,9 +37,7 @@ class Limits:
             match key:
                 case SettingsFrame.INITIAL_WINDOW_SIZE:
                     if value > LARGEST_WINDOW:
-                        raise Violation(
-                            Code.FLOW_CONTROL_ERROR, "SETTINGS_INITIAL_WINDOW_SIZE is too large"
-                        )
+                        raise Violation(Code.FLOW_CONTROL_ERROR, "SETTINGS_INITIAL_WINDOW_SIZE is too large")
                     self.window = value
                 case SettingsFrame.MAX_FRAME_SIZE:
                     if not SMALLEST_FRAME_LIMIT <= value <= LARGEST_FRAME_LIMIT:
