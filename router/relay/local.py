@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-WAITING_LIMIT = 128 << 20
-"""Bytes of answers that may wait for a consumer on all of its streams."""
-
 Serve = Callable[[bytes, Envelope], bytes | Awaitable[bytes]]
 """Answers a request. Raises `MeshError`. What is awaited is cancelled with its caller and at the deadline."""
 
@@ -126,8 +123,6 @@ class LocalCall:
         stream.headers(BEGUN, end=False)
         stream.data(prefixed(answer), end=False)
         stream.headers(SUCCEEDED, end=True)
-        if stream.waiting and stream.connection.waiting > WAITING_LIMIT:
-            stream.connection.fail(Code.ENHANCE_YOUR_CALM, "the peer asks and does not take the answers")
 
     def _failed(self, bug: Exception) -> None:
         log.error("a call of the router itself failed", extra={"path": self._envelope.path}, exc_info=bug)

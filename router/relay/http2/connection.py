@@ -64,6 +64,9 @@ WRITES_BEFORE_PAUSE = 1 << 18
 BACKLOG_LIMIT = 4 << 20
 """Bytes of answers that a peer may leave unread while it goes on asking."""
 
+WAITING_LIMIT = 128 << 20
+"""Bytes that may wait to be sent on all streams of a peer that begins calls."""
+
 NO_TABLE = b"\x20"
 """A dynamic table size update to 0. Our blocks use no table, and a peer that takes its own away wants to hear
 it (RFC 9113, section 4.3.1)."""
@@ -88,6 +91,8 @@ class Connection(asyncio.BufferedProtocol):
         self.streams: dict[int, Stream] = {}
         self.stalled: dict[Stream, None] = {}
         """The streams that have something to send and no room for it, the next one first."""
+        self.waiting = 0
+        """Bytes that wait to be sent on its streams."""
         self.paused = False
         """The peer reads more slowly than we write."""
         self.lost = False
@@ -475,10 +480,10 @@ class Connection(asyncio.BufferedProtocol):
         asyncio.get_running_loop().call_later(CLOSE_WITHIN, self.transport.abort)
         self._lose(message)
 
-    @property
-    def waiting(self) -> int:
-        """Bytes that wait to be sent on its streams."""
-        return sum(len(stream.waiting) for stream in self.streams.values() if stream.waiting)
+    def check_waiting(self) -> None:
+        """Gives up a peer that asks and does not take what it is answered."""
+        if self.waiting > WAITING_LIMIT:
+            self.fail(Code.ENHANCE_YOUR_CALM, "the peer asks and does not take the answers")
 
     def say_goodbye(self, code: Code, message: str = "") -> None:
         """GOAWAY: streams that the peer begins from here on are not taken up."""

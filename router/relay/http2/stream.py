@@ -120,6 +120,7 @@ class Stream:
             self.waiting = bytearray()
         self.waiting += payload
         self.waiting_end = end
+        connection.waiting += size
         self.pump()
 
     def headers(self, block: bytes, end: bool) -> None:
@@ -128,6 +129,8 @@ class Stream:
             self._write_headers(block, end)
         else:
             self.last, self.waiting_end = block, end
+            # The call is over, and nothing else bounds how many such answers wait.
+            self.connection.check_waiting()
 
     def reset(self, code: Code) -> None:
         """Ends the stream at once, whatever waits."""
@@ -139,6 +142,8 @@ class Stream:
 
     def drop_data(self) -> None:
         """Forgets what waits to be sent."""
+        if self.waiting:
+            self.connection.waiting -= len(self.waiting)
         self.waiting = self.last = None
         self.connection.stalled.pop(self, None)
 
@@ -153,6 +158,7 @@ class Stream:
                 break
             part = waiting[:room]
             del waiting[:room]
+            connection.waiting -= room
             self._write_data(part, room, self.waiting_end and self.last is None and not waiting)
         if not waiting:
             connection.stalled.pop(self, None)
