@@ -6,7 +6,7 @@ order and the state of streams, that no field refers to a dynamic table, and tha
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -74,7 +74,9 @@ class Peer:
         """It has sent what nobody can keep account of: only the form of what the router sends is checked."""
         self.reading = True
         self.generous = True
-        """It gives back every window at once."""
+        """It gives back every window at once; what it owes otherwise is in `owed`."""
+        self.owed: Counter[Told | None] = Counter()
+        """Bytes that it has read and not given back, by stream and for the connection."""
         self.streams: dict[int, Told] = {}
         self.goodbye: GoAwayFrame | None = None
         self.on_begun: Callable[[Told], None] = lambda _: None
@@ -155,6 +157,13 @@ class Peer:
         else:
             told.window += size
         self.send(WindowUpdateFrame(0 if told is None else told.id, window_increment=size))
+
+    def repay(self) -> None:
+        """Gives back every window."""
+        owed, self.owed = self.owed, Counter()
+        for told, size in owed.items():
+            if told is None or not (told.ended or told.abandoned or told.reset is not None):
+                self.grant(told, size)
 
     def abandon(self, told: Told, code: int = 8) -> None:
         """Resets a stream."""
@@ -299,12 +308,18 @@ class Peer:
         told.body += payload
         told.ended = end
         self.on_data(told, payload)
-        if self.generous and size and not self.line.is_closing():
-            self.grant(None, size)
-            if not (end or told.abandoned):
-                self.grant(told, size)
+        if size:
+            self.owed[None] += size
+            self.owed[told] += size
+        if self.generous and not self.line.is_closing():
+            self.repay()
         if end:
             self.on_end(told)
+
+    def _check_length(self, told: Told) -> None:
+        """That as many bytes came as a message has said that it has."""
+        said = dict(told.blocks[0]).get("content-length")
+        assert said is None or int(said) == len(told.body), f"{len(told.body)} bytes, and {said} were said"
 
     def _end_block(self, parsed: Frame) -> None:
         if "END_HEADERS" not in parsed.flags:
@@ -320,6 +335,8 @@ class Peer:
         self._check(fields, trailers=bool(told.blocks), end=end)
         told.blocks.append(fields)
         told.ended = end
+        if end:
+            self._check_length(told)
         if len(told.blocks) == 1:
             self.on_begun(told)
         if end:
