@@ -84,6 +84,26 @@ def test_a_window_that_opens_byte_by_byte_loses_none(stage: Stage, size: int) ->
     stage.play(scene())
 
 
+def test_the_window_of_a_connection_bounds_all_of_its_streams(stage: Stage) -> None:
+    async def scene() -> None:
+        provider = stage.providers["p"]
+        provider.settings = {INITIAL_WINDOW_SIZE: 1 << 20}
+        b = stage.consumer("b")
+        calls = [b.begin(call("b", "p", "Both", str(number))) for number in range(3)]
+        await stage.settle(b)
+        provider.peer.generous = False
+        for told in calls:
+            b.data(told, prefixed(b"x" * 40_000), end=True)
+        await stage.settle(b)
+        assert sum(len(told.body) for told in provider.peer.streams.values()) == 65_535
+        provider.peer.repay()
+        await stage.settle(b)
+        assert {told.status for told in calls} == {"0"}
+        await _leave(stage, b)
+
+    stage.play(scene())
+
+
 def test_a_consumer_with_windows_of_zero_for_ever_holds_up_nobody(stage: Stage) -> None:
     async def scene() -> None:
         bad, good = stage.consumer("a", {INITIAL_WINDOW_SIZE: 0}), Neighbour(stage)
