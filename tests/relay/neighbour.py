@@ -10,7 +10,7 @@ from router.relay.message import prefixed
 from tests.relay.peer import Peer, Told
 from tests.relay.stage import Stage, call
 
-EXAMPLES = int(os.environ.get("WUU_TEST_FUZZ", "150"))
+EXAMPLES = int(os.environ.get("WUU_TEST_FUZZ", "100"))
 """How many scenes are played of each kind."""
 
 fuzz = settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))

@@ -669,3 +669,25 @@ def test_a_deadline_ends_a_call_whoever_is_silent(stage: Stage) -> None:
         await _leave(stage, b)
 
     stage.play(scene())
+
+
+@pytest.mark.parametrize("rpc", ["Now"])
+def test_answers_that_nobody_takes_are_bounded(stage: Stage, rpc: str) -> None:
+    async def scene() -> None:
+        bad, good = stage.consumer("a", {INITIAL_WINDOW_SIZE: 0}), Neighbour(stage)
+        good.begin("p", "q")
+        [connection] = [each for each in stage.inbound if each.transport is bad.line]
+        message, made = prefixed(b"x" * 60_000), 0
+        while not bad.line.is_closing():
+            bad.data(bad.begin(call("a", "p", rpc, str(made))), message, end=True)
+            made += 1
+            if made % 50 == 0:
+                await stage.settle(bad, good.peer)
+                assert connection.waiting < 160 << 20
+        good.speak(end=True)
+        await stage.settle(bad, good.peer)
+        assert bad.goodbye is not None and bad.goodbye.error_code == Code.ENHANCE_YOUR_CALM
+        good.check()
+        await _leave(stage, bad, good.peer)
+
+    stage.play(scene())
