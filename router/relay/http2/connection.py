@@ -390,7 +390,8 @@ class Connection(asyncio.BufferedProtocol):
             case PriorityFrame():
                 self.chatter.add()
                 if parsed.depends_on == id:
-                    raise Malformed(Code.PROTOCOL_ERROR, "a stream that depends on itself")
+                    # Its stream may be one that nobody has begun, and then cannot be reset.
+                    raise Violation(Code.PROTOCOL_ERROR, "a stream that depends on itself")
             case SettingsFrame():
                 # It may concern every stream.
                 self.chatter.add(1 + len(self.streams) // 16)
