@@ -26,9 +26,11 @@ class Channel:
         connection = self._connection
         if connection is None or connection.ending:
             connection = self._connection = _Outbound(self._socket)
-            if self._retired:
-                connection.retire()
-        return connection.open(sink, block)
+        stream = connection.open(sink, block)
+        if self._retired:
+            # Not before: a connection that is retired and has nothing to do ends itself.
+            connection.retire()
+        return stream
 
     @property
     def header_list_limit(self) -> int | None:
