@@ -198,6 +198,13 @@ class Stage:
             served = [peer for provider in self.providers.values() for peer in provider.peers]
             again = any(peer.read() for peer in (*peers, *served))
 
+    def _check_accounts(self) -> None:
+        """What a connection says that waits on it is what its streams have."""
+        for connection in (*self.inbound, *(each.calls._connection for each in self.instances.values())):
+            if connection is not None:
+                held = {*connection.streams.values(), *getattr(connection, "_waiting", ())}
+                assert connection.waiting == sum(len(stream.waiting or b"") for stream in held)
+
     def play(self, scene: Coroutine[Any, Any, None]) -> None:
         """Plays a scene on this stage."""
         play(self.loop, scene)

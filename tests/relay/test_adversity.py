@@ -22,6 +22,7 @@ from hyperframe.frame import (
 
 from contract.transport import MESSAGE_LIMIT
 from router.relay.collector import Collector
+from router.relay.http2 import connection
 from router.relay.http2.frame import Code
 from router.relay.message import PREFIX, prefixed
 from router.relay.status import SUCCEEDED
@@ -671,19 +672,24 @@ def test_a_deadline_ends_a_call_whoever_is_silent(stage: Stage) -> None:
     stage.play(scene())
 
 
-@pytest.mark.parametrize("rpc", ["Now"])
-def test_answers_that_nobody_takes_are_bounded(stage: Stage, rpc: str) -> None:
+@pytest.mark.parametrize("rpc", ["Unary", "Now"])
+def test_answers_that_nobody_takes_are_bounded(
+    stage: Stage, rpc: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A twentieth of it, which is sooner reached.
+    monkeypatch.setattr(connection, "WAITING_LIMIT", connection.WAITING_LIMIT // 20)
+
     async def scene() -> None:
         bad, good = stage.consumer("a", {INITIAL_WINDOW_SIZE: 0}), Neighbour(stage)
         good.begin("p", "q")
-        [connection] = [each for each in stage.inbound if each.transport is bad.line]
+        [inbound] = [each for each in stage.inbound if each.transport is bad.line]
         message, made = prefixed(b"x" * 60_000), 0
         while not bad.line.is_closing():
             bad.data(bad.begin(call("a", "p", rpc, str(made))), message, end=True)
             made += 1
-            if made % 50 == 0:
+            if made % 20 == 0:
                 await stage.settle(bad, good.peer)
-                assert connection.waiting < 160 << 20
+                assert inbound.waiting <= connection.WAITING_LIMIT
         good.speak(end=True)
         await stage.settle(bad, good.peer)
         assert bad.goodbye is not None and bad.goodbye.error_code == Code.ENHANCE_YOUR_CALM
