@@ -216,7 +216,7 @@ class Call:
         if isinstance(ending, WireStatus):
             self._end(ending, beside)
             return
-        self._drop_provider(Code.CANCEL)
+        self._drop_provider()
         self._relay.beside(self._mourn(ending, beside, taken))
 
     async def _mourn(self, transport: str, beside: bytes, taken: bool) -> None:
@@ -236,15 +236,15 @@ class Call:
 
     def _finish(self, block: bytes) -> None:
         """Ends the execution, and both streams."""
-        self._let_go(Code.NO_ERROR)
+        self._let_go()
         self._consumer.sink = NOBODY
         self._consumer.headers(block, end=True)
 
     def _abandon(self) -> None:
         """The consumer is gone, and hears nothing any more."""
-        self._let_go(Code.CANCEL)
+        self._let_go()
 
-    def _let_go(self, code: Code) -> None:
+    def _let_go(self) -> None:
         if self._over:
             return
         self._over = True
@@ -252,9 +252,9 @@ class Call:
         execution.cancels = None
         self._relay.executions.end(execution)
         self._relay.held.drop(execution)
-        self._drop_provider(code)
+        self._drop_provider()
 
-    def _drop_provider(self, code: Code) -> None:
+    def _drop_provider(self) -> None:
         provider, self._provider = self._provider, None
         if provider is None:
             return
@@ -262,7 +262,8 @@ class Call:
         provider.source = None
         # What has come of the answer and waits for its reader is the consumer's.
         self._consumer.source = None
-        provider.reset(code)
+        # NO_ERROR says that it was answered and the rest of the request is not wanted.
+        provider.reset(Code.NO_ERROR if provider.got_end else Code.CANCEL)
 
 
 def _too_large(what: str, size: int) -> WireStatus:
