@@ -27,9 +27,10 @@ from router.admission.envelope import Envelope
 from router.admission.execution import Execution, Executions
 from router.generations.generation import Generation
 from router.generations.kernel import CONTRIBUTIONS
+from router.generations.method import Method
 from router.generations.route import Route
 from router.instances.instance import Instance
-from wuu.mesh.v1.declaration_pb2 import MethodDescriptor, ServiceDescriptor
+from wuu.mesh.v1.declaration_pb2 import ServiceDescriptor
 
 CONTEXT_LIFETIME_MS = 60_000
 """How long after its admission a call may be started at the provider."""
@@ -41,7 +42,7 @@ class Admitted:
 
     execution: Execution
     route: Route
-    method: MethodDescriptor
+    method: Method
     context: bytes
     """The serialized SignedContext for the provider."""
 
@@ -189,7 +190,7 @@ class Admission:
         if hops > MAX_HOPS:
             raise _refused("limit_exceeded", f"calls nest deeper than {MAX_HOPS}")
         counted = parent is None or not (parent.owner is callee or parent.descends_from(callee))
-        if counted and callee.outside >= callee.package.runtime.max_in_flight:
+        if counted and callee.outside >= callee.max_in_flight:
             raise _refused(
                 "admission_full", f"{callee.module} has {callee.outside} calls in flight, its maximum"
             )
@@ -234,7 +235,7 @@ class Admission:
         return Admitted(execution, route, method, signed)
 
 
-def check_phase(phase: Phase, service: str, method: MethodDescriptor) -> None:
+def check_phase(phase: Phase, service: str, method: Method) -> None:
     """Raises `preparation_only` or `generation_closed` for a method that may not be called in a phase."""
     if phase == _PREPARATION and not method.preparation:
         raise _refused("preparation_only", f"{service} {method.name} may not be called during preparation")
@@ -260,7 +261,7 @@ def _service(name: str) -> tuple[str, int | None]:
         raise _refused(wrong.code, wrong.message) from None
 
 
-def _method(envelope: Envelope, route: Route) -> MethodDescriptor:
+def _method(envelope: Envelope, route: Route) -> Method:
     if envelope.path == DYNAMIC:
         if route.descriptor.grpc_service:
             raise _refused("method_not_found", f"{route.label} is carried by {carrier(route.descriptor)}")

@@ -14,11 +14,11 @@ from contract.continuation import SERVICE_CONTINUATION
 from contract.declaration import major_of
 from contract.errors import MeshError
 from router.instances.instance import Instance
-from wuu.mesh.v1.declaration_pb2 import MethodDescriptor, Shape
 
 if TYPE_CHECKING:
     from router.admission.execution import Execution
     from router.generations.generation import Generation
+    from router.generations.method import Method
     from router.generations.route import Route
 
 SERVICE, MAJOR, METHOD = "agent.tools", 1, "execute"
@@ -42,14 +42,9 @@ class Continuation:
     used: bool = False
 
 
-def issue(
-    path: str, named: str, method: MethodDescriptor, route: Route, generation: Generation
-) -> Continuation | None:
+def issue(path: str, named: str, method: Method, route: Route, generation: Generation) -> Continuation | None:
     """The right that goes with a call to a decorator; None where it is no call that may be continued."""
-    if not _is_execute(route.label, method) or method.shape not in (
-        Shape.SHAPE_UNSPECIFIED,
-        Shape.SHAPE_UNARY,
-    ):
+    if not _is_execute(route.label, method) or not method.is_unary:
         return None
     decorator = route.instance
     if SERVICE_CONTINUATION not in decorator.features or TOOLS not in decorator.required:
@@ -62,7 +57,7 @@ def issue(
     return Continuation(secrets.token_urlsafe(16), delegate, path, named)
 
 
-def check_ordinary(caller: Instance, label: str, method: MethodDescriptor) -> None:
+def check_ordinary(caller: Instance, label: str, method: Method) -> None:
     """Raises `service_not_authorized` where a decorator would send what only a continuation may."""
     if _is_execute(label, method) and _provides_tools(caller):
         raise _refused(
@@ -108,7 +103,7 @@ def redeem(id: str, execution: Execution | None, caller: Instance) -> Continuati
     return continuation
 
 
-def _is_execute(label: str, method: MethodDescriptor) -> bool:
+def _is_execute(label: str, method: Method) -> bool:
     return method.name == METHOD and label == TOOLS
 
 

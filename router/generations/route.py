@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from contract.declaration import major_of
+from router.generations.method import Method, method_of
 from router.instances.instance import Instance
-from wuu.mesh.v1.declaration_pb2 import MethodDescriptor, ServiceDescriptor
+from wuu.mesh.v1.declaration_pb2 import ServiceDescriptor
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +18,9 @@ class Route:
     descriptor: ServiceDescriptor
     label: str
     """`name@major`."""
-    by_path: dict[str, MethodDescriptor]
+    by_path: dict[str, Method]
     """By gRPC path; empty for a dynamic service."""
-    by_name: dict[str, MethodDescriptor]
+    by_name: dict[str, Method]
     """By the contract's spelling."""
 
 
@@ -30,6 +31,6 @@ def route_to(instance: Instance, descriptor: ServiceDescriptor) -> Route:
         instance=instance,
         descriptor=descriptor,
         label=f"{descriptor.name}@{major_of(descriptor.version)}",
-        by_path={prefix + m.rpc: m for m in descriptor.methods} if descriptor.grpc_service else {},
-        by_name={m.name: m for m in descriptor.methods},
+        by_path={prefix + m.rpc: method_of(m) for m in descriptor.methods} if descriptor.grpc_service else {},
+        by_name={m.name: method_of(m) for m in descriptor.methods},
     )

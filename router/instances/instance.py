@@ -96,29 +96,28 @@ class Instance:
     start_ms: int = 0
     started_at: float = field(default_factory=time.monotonic)
     """In the clock of `time.monotonic()`, seconds."""
+    module: str = field(init=False)
+    """The id of its module."""
+    id: str = field(init=False)
+    """The audience of its contexts."""
+    max_in_flight: int = field(init=False)
+    """How many calls it serves at once; see `Runtime`."""
     channel: grpc.aio.Channel = field(init=False)
     """For what the router itself calls of it."""
     calls: Channel = field(init=False)
     """For what the relay brings to it."""
 
     def __post_init__(self) -> None:
+        self.module = self.package.manifest.id
+        self.id = f"{self.module}@{self.incarnation}"
+        self.max_in_flight = self.package.runtime.max_in_flight
         self.channel = grpc.aio.insecure_channel(f"unix:{self.socket}", options=CHANNEL_OPTIONS)
         self.calls = Channel(self.socket)
-
-    @property
-    def module(self) -> str:
-        """The id of its module."""
-        return self.package.manifest.id
 
     @property
     def is_plugin(self) -> bool:
         """It speaks JSON lines, and the bridge speaks for it."""
         return self.package.runtime.protocol == "wuu-plugin-v1"
-
-    @property
-    def id(self) -> str:
-        """The audience of its contexts."""
-        return f"{self.module}@{self.incarnation}"
 
     def handshake(self, router: str) -> Handshake:
         """What it is told on its first line."""

@@ -11,6 +11,7 @@ from contract.declaration import major_of
 from contract.errors import MeshError
 from router.admission.admission import check_phase, stricter
 from router.admission.execution import Execution
+from router.generations.method import method_of
 from router.instances.instance import Instance
 from wuu.mesh.v1.declaration_pb2 import ServiceDescriptor
 
@@ -37,7 +38,7 @@ class KernelCall:
             raise refused("execution_not_found", otherwise)
         declared = next(each for each in service.methods if each.name == method)
         label = f"{service.name}@{major_of(service.version)}"
-        check_phase(stricter(self.parent.phase, self.caller.phase), label, declared)
+        check_phase(stricter(self.parent.phase, self.caller.phase), label, method_of(declared))
         return self.parent
 
 

@@ -19,13 +19,9 @@ from router.relay.http2.stream import NOBODY, Stream
 from router.relay.message import Messages, TooLarge
 from router.relay.request import CONTENT_TYPE, Request, check_trailers
 from router.relay.status import Ending, trailers
-from wuu.mesh.v1.declaration_pb2 import Shape
 
 if TYPE_CHECKING:
     from router.relay.relay import Relay
-
-_ONE_ANSWER = (Shape.SHAPE_UNSPECIFIED, Shape.SHAPE_UNARY, Shape.SHAPE_CLIENT_STREAM)
-"""The shapes whose answer is one message."""
 
 _GIVEN_UP = (1, 4)
 """The gRPC statuses of a provider that gave up: CANCELLED and DEADLINE_EXCEEDED."""
@@ -57,7 +53,7 @@ class Call:
         self._request = request
         self._admitted = admitted
         self._instance = admitted.route.instance
-        self._one_answer = admitted.method.shape in _ONE_ANSWER
+        self._one_answer = admitted.method.has_one_answer
         self._requests = Messages()
         self._answers = Messages()
         self._provider: Stream | None = None

@@ -51,6 +51,9 @@ class Staged(Instance):
     """An instance without a process."""
 
     def __post_init__(self) -> None:
+        self.module = self.package.manifest.id
+        self.id = f"{self.module}@{self.incarnation}"
+        self.max_in_flight = self.package.runtime.max_in_flight
         self.calls = Channel(self.socket)
 
 
