@@ -43,6 +43,12 @@ class Line(asyncio.Transport):
             self._paused = True
             self._protocol.pause_writing()
 
+    def pause_reading(self) -> None:
+        """What a peer feeds is read all the same: it would only come a little later."""
+
+    def resume_reading(self) -> None:
+        """See `pause_reading`."""
+
     def is_closing(self) -> bool:
         return self.closing or self.gone
 

@@ -47,6 +47,7 @@ from router.relay.http2.frame import (
 )
 from router.relay.http2.limits import Limits
 from router.relay.http2.outbox import outbox
+from router.relay.http2.pace import Pace
 from router.relay.http2.stream import LARGEST_RECEIVE_WINDOW, NOBODY, Stream
 
 FRAME_LIMIT = 1 << 16
@@ -153,6 +154,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
+        self._pace = Pace(transport)
         transport.set_write_buffer_limits(high=WRITES_BEFORE_PAUSE)
         settings = SettingsFrame(settings=self.settings()).serialize()
         # The window of the connection never stops a stream; each has its own.
@@ -192,6 +194,8 @@ class Connection(asyncio.BufferedProtocol):
             at = self._have
         finally:
             outbox.flush()
+        if not self.lost:
+            self._pace.read(size)
         left = self._have - at
         if at and left:
             self._buffer[:left] = self._buffer[at : self._have]
