@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from keyword import iskeyword
 from typing import Any, Protocol, cast
 
 from google.protobuf.descriptor import MethodDescriptor as ProtoMethod
@@ -46,8 +47,9 @@ class Provided:
     """A gRPC service of a proto and the object that serves it.
 
     For the rpc `AcquireInspection` the object has the method
-    `async def acquire_inspection(self, request, call)`; streams are async iterators on either side. Optional
-    rpcs are declared only where the object has their method.
+    `async def acquire_inspection(self, request, call)`, and for `Import`, whose name is a keyword, `import_`;
+    streams are async iterators on either side. Optional rpcs are declared only where the object has their
+    method.
     """
 
     def __init__(
@@ -159,7 +161,8 @@ def dynamic_handler(serve: Callable[[bytes, Call], Awaitable[bytes]]) -> Handler
 
 
 def _snake(rpc: str) -> str:
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in rpc).lstrip("_")
+    name = "".join(f"_{c.lower()}" if c.isupper() else c for c in rpc).lstrip("_")
+    return f"{name}_" if iskeyword(name) else name
 
 
 def typed_handler(method: ProtoMethod, serve: Callable[[Any, Call], Any]) -> Handler:

@@ -22,9 +22,10 @@ class Documents(Module):
     requires = (requirement(DOCUMENTS),)
 
     def __init__(self) -> None:
-        served = ("Read", "Commit", "Export", "Compact")
+        served = ("Read", "Commit", "Export", "Authority")
         contract = documents_pb2.DESCRIPTOR.services_by_name["Documents"]
-        self.provides = [delegate(describe(contract, implemented=served), {"read": self.read})]
+        described = describe(contract, implemented=served, features=("paged_export",))
+        self.provides = [delegate(described, {"read": self.read})]
 
     async def read(self, request: ReadRequest, call: Call) -> ReadResponse:
         """What the store has, and one more; of a namespace that is barred nothing is asked."""

@@ -92,7 +92,7 @@ async def test_what_no_delegate_declares_is_not_found(mesh: Mesh) -> None:
     error = await failure(mesh.call(TOOLS, "extra"))
     assert (error.code, error.domain) == ("method_not_found", "wuu")
     assert "tools declares no extra in agent.tools@1" in error.message
-    refused = mesh.cli("call", DOCUMENTS, "compact")
+    refused = mesh.cli("call", DOCUMENTS, "authority")
     assert "method_not_found: wuu.state.sqlite declares no" in refused.stderr
 
 

@@ -171,7 +171,6 @@ REFUSED: Mapping[str, tuple[str, Any]] = {
         commit(writes=[write(namespace="wuu.state.namespace_owners.v1")]),
     ),
     "a commit on another revision": ("Commit", commit(expected_revision="999")),
-    "a page of an export": ("Export", pb.ExportRequest(page=pb.ExportPageRequest())),
 }
 
 
@@ -187,6 +186,13 @@ def test_it_refuses_what_the_sqlite_store_refuses_with_the_same_code(
     memory, sqlite = failures
     assert (memory.code, memory.domain) == (sqlite.code, sqlite.domain)
     assert memory.details.get("pointer") == sqlite.details.get("pointer")
+
+
+def test_it_exports_no_page_for_it_does_not_declare_any(control: Any) -> None:
+    page = pb.ExportPageRequest(section=pb.EXPORT_SECTION_DOCUMENTS, target_bytes=1000, max_items=10)
+    with pytest.raises(MeshError) as failed:
+        call(control.Export, pb.ExportRequest(page=page), to(MEMORY))
+    assert failed.value.code == "invalid_request"
 
 
 # --- the contract, on a store of its own ---

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import itertools
 import secrets
 import sys
@@ -21,7 +22,11 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from contract.context import CONTEXT_KEY, ROUTER, CallContext, Phase, sign
 from contract.errors import MeshError, from_rpc_error
 from contract.handshake import Handshake
+from contract.transcoder.write import to_json
 from contract.transport import CHANNEL_OPTIONS
+from providers.state.documents import operation
+from providers.state.documents.store import Identity, Store
+from wuu.mesh.v1.context_pb2 import OwnerAdmission, Stewardship
 from wuu.mesh.v1.json_pb2 import Json
 from wuu.mesh.v1.lifecycle_pb2 import (
     ActivateRequest,
@@ -33,6 +38,9 @@ from wuu.mesh.v1.lifecycle_pb2 import (
 from wuu.mesh.v1.lifecycle_pb2_grpc import LifecycleStub
 from wuu.state.documents.v1 import documents_pb2 as pb
 from wuu.state.documents.v1.documents_pb2_grpc import DocumentsStub
+
+DATA_SET = Identity("0123456789abcdef" * 2, "fedcba9876543210")
+"""A data set of a test."""
 
 ENGINES = ("sqlite", "jsonl")
 """The engines that every test of the contract runs over."""
@@ -206,6 +214,13 @@ class Instance:
         writes = [write(namespace, key, value) for key, value in documents.items()]
         return await self.commit(transaction(f"put-{secrets.token_hex(8)}", revision, *writes))
 
+    async def ask(self, request: Message, *, caller: str = "test.caller", **context: Any) -> Any:
+        """Calls the rpc that takes a request, in the name of a caller. Failures are `MeshError`."""
+        rpc = type(request).__name__.removesuffix("Request")
+        method = "".join(f"-{c.lower()}" if c.isupper() else c for c in rpc).lstrip("-")
+        signed = self.signed(self.context(method=method, caller=caller, **context))
+        return await self.call(getattr(self.stub, rpc), request, method, signed)
+
     async def call(self, rpc: Any, request: Message, method: str, metadata: Any = None) -> Message:
         """One call with a good context, or with other metadata. Failures are `MeshError`."""
         if metadata is None:
@@ -248,6 +263,41 @@ class Instance:
         status = await self._process.wait()
         self._process = None
         return status
+
+
+def admission(action: str, request: Message, **instead: Any) -> OwnerAdmission:
+    """The owner's admission of exactly that request."""
+    said = to_json(request)
+    given: dict[str, Any] = {
+        "action": action,
+        "input_json": Json(utf8=said),
+        "input_digest": hashlib.sha256(said).digest(),
+        "subject": "test.owner",
+    }
+    return OwnerAdmission(**(given | instead))
+
+
+def stewardship(place: Place, operation: str, request: Message, **instead: Any) -> Stewardship:
+    """The host's stewardship of a store, for exactly that request."""
+    said = to_json(request)
+    given: dict[str, Any] = {
+        "version": 1,
+        "provider": place.module,
+        "operation": operation,
+        "input_json": Json(utf8=said),
+        "input_digest": hashlib.sha256(said).digest(),
+    }
+    return Stewardship(**(given | instead))
+
+
+def read_from(store: Store, request: pb.ReadRequest) -> pb.ReadResponse:
+    """What a store answers without a process around it."""
+    return operation.read(store, request, CallContext(caller="test.caller", method="read"), "test.store")
+
+
+def commit_to(store: Store, request: pb.CommitRequest) -> pb.CommitResponse:
+    """What a store does without a process around it."""
+    return operation.commit(store, request, CallContext(caller="test.caller", method="commit"), "test.store")
 
 
 def write(namespace: str, key: str, value: bytes | None) -> pb.Write:

@@ -124,12 +124,6 @@ async def test_the_registry_of_owners_is_written_by_no_commit(store: Instance) -
     assert keys_of(await store.read(owners)) == []
 
 
-async def test_a_page_of_an_export_is_refused_where_paging_is_not_declared(store: Instance) -> None:
-    page = pb.ExportPageRequest(section=pb.EXPORT_SECTION_DOCUMENTS, target_bytes=1024, max_items=1)
-    with refused("invalid_request", "paged_export"):
-        await store.export(pb.ExportRequest(page=page))
-
-
 async def test_nothing_of_a_refused_commit_is_kept(store: Instance) -> None:
     before = await store.export()
     bad = pb.Write(namespace="bounds", key="b", value=Json(utf8=b"{"))

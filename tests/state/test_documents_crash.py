@@ -1,4 +1,4 @@
-"""Kill -9 in the middle of concurrent commits, again and again on one store."""
+"""Kill -9 in the middle of concurrent commits and compactions, again and again on one store."""
 
 from __future__ import annotations
 
@@ -45,6 +45,16 @@ async def work(store: Instance, name: str, told: Round) -> None:
             told.enough.set()
 
 
+async def tidy(store: Instance) -> None:
+    """Compacts again and again until the instance is gone."""
+    while True:
+        try:
+            await store.ask(pb.CompactRequest())
+        except MeshError as error:
+            assert error.outcome == "unknown", error
+            return
+
+
 async def test_every_acknowledged_commit_outlives_a_kill(make: Make, place: Place) -> None:
     acknowledged: list[pb.CommitResponse] = []
     dice = random.Random(place.engine)
@@ -52,6 +62,8 @@ async def test_every_acknowledged_commit_outlives_a_kill(make: Make, place: Plac
         store = await make(place).start()
         told = Round(dice.randint(5, 60))
         workers = [asyncio.create_task(work(store, f"{number}-{n}", told)) for n in range(WORKERS)]
+        if number % 2:
+            workers.append(asyncio.create_task(tidy(store)))
         await told.enough.wait()
         await store.kill()
         await asyncio.gather(*workers)

@@ -11,7 +11,7 @@ import pytest
 from contract.errors import MeshError
 from providers.state.jsonl.record import first_line
 from tests.state.conftest import Make
-from tests.state.instance import Place, refused, values_of
+from tests.state.instance import DATA_SET, Place, refused, values_of
 
 
 async def test_only_what_is_implemented_is_declared(make: Make, place: Place) -> None:
@@ -20,7 +20,16 @@ async def test_only_what_is_implemented_is_declared(make: Make, place: Place) ->
     response = await instance.initialize()
     (service,) = response.declaration.provided_services
     assert (service.name, service.version) == ("state.documents", "1.0.0")
-    assert [method.name for method in service.methods] == ["read", "commit", "export"]
+    assert [method.name for method in service.methods] == [
+        *("read", "commit", "export", "compact", "import"),
+        *("acquire-inspection", "release-inspection", "list-inspections", "reconcile-inspection"),
+        "claim-namespaces",
+    ]
+    export = service.methods[2]
+    assert (export.input_schema, export.output_schema) == (
+        "state.documents.export.input.v2",
+        "state.documents.export.output.v2",
+    )
     assert not response.declaration.required_services
 
 
@@ -88,7 +97,7 @@ async def test_a_config_that_is_not_understood_is_refused_with_the_field(make: M
 def later_version(place: Place) -> None:
     """A store that a later release wrote."""
     if place.engine == "jsonl":
-        place.path.write_bytes(first_line("0").replace(b'"version":1', b'"version":7'))
+        place.path.write_bytes(first_line("0", DATA_SET).replace(b'"version":2', b'"version":7'))
         return
     with closing(sqlite3.connect(place.path)) as connection:
         connection.executescript("PRAGMA application_id = 0x57757553; PRAGMA user_version = 7;")
@@ -110,7 +119,7 @@ def of_no_kind(place: Place) -> None:
 
 def of_zeros(place: Place) -> None:
     """A file that a machine without power might have left, but no provider began."""
-    place.path.write_bytes(bytes(100))
+    place.path.write_bytes(bytes(200))
 
 
 async def test_a_store_that_cannot_be_trusted_is_refused_and_left_alone(make: Make, place: Place) -> None:

@@ -12,14 +12,23 @@ from pathlib import Path
 import pytest
 
 from contract.errors import MeshError
-from providers.state.documents.service import commit, read
 from providers.state.documents.store import Store
 from providers.state.documents.transaction import Receipt, Transaction, Write
 from providers.state.jsonl.record import first_line
 from providers.state.jsonl.store import JsonlStore
 from providers.state.sqlite.store import SqliteStore
 from tests.state.conftest import Make
-from tests.state.instance import Instance, Place, refused, transaction, values_of, write
+from tests.state.instance import (
+    DATA_SET,
+    Instance,
+    Place,
+    commit_to,
+    read_from,
+    refused,
+    transaction,
+    values_of,
+    write,
+)
 from wuu.state.documents.v1 import documents_pb2 as pb
 
 ENGINES: dict[str, type[Store]] = {"sqlite": SqliteStore, "jsonl": JsonlStore}
@@ -28,7 +37,7 @@ ENGINES: dict[str, type[Store]] = {"sqlite": SqliteStore, "jsonl": JsonlStore}
 def seed(place: Place, revision: str) -> None:
     """An empty store that has that revision."""
     if place.engine == "jsonl":
-        place.path.write_bytes(first_line(revision))
+        place.path.write_bytes(first_line(revision, DATA_SET))
         return
     SqliteStore.open(place.path).close()
     with closing(sqlite3.connect(place.path)) as connection, connection:
@@ -199,7 +208,7 @@ async def test_a_torn_tail_is_cut_off_and_said(make: Make, jsonl: Place) -> None
 
 
 async def test_a_tear_that_a_living_instance_finds_is_cut_off_too(make: Make, jsonl: Place) -> None:
-    jsonl.path.write_bytes(first_line("0")[:20])
+    jsonl.path.write_bytes(first_line("0", DATA_SET)[:20])
     store = await make(jsonl).start()
     await store.put("n", a=b"1")
     with jsonl.path.open("ab") as file:
@@ -224,7 +233,7 @@ async def test_a_last_line_that_was_written_whole_is_never_cut_off(make: Make, j
 
 def test_a_sync_that_fails_acknowledges_nothing(jsonl: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     store = JsonlStore.open(jsonl.path)
-    commit(store, transaction("kept", "0", write("n", "a", b"1")))
+    commit_to(store, transaction("kept", "0", write("n", "a", b"1")))
     kept = jsonl.path.read_bytes()
     request = transaction("failed", "1", write("n", "a", b"2"))
 
@@ -234,10 +243,10 @@ def test_a_sync_that_fails_acknowledges_nothing(jsonl: Place, monkeypatch: pytes
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", fail)
         with refused("host_error", "JSONL", os.strerror(errno.EIO)):
-            commit(store, request)
+            commit_to(store, request)
     assert jsonl.path.read_bytes() == kept
-    assert values_of(read(store, pb.ReadRequest(namespace="n"))) == {"a": b"1"}
-    assert commit(store, request).revision == "2"
+    assert values_of(read_from(store, pb.ReadRequest(namespace="n"))) == {"a": b"1"}
+    assert commit_to(store, request).revision == "2"
     store.close()
 
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from providers.state.documents.query import beyond, query_of
-from providers.state.documents.service import read
 from providers.state.documents.store import Store
 from providers.state.documents.transaction import Receipt, Transaction, Write
 from providers.state.jsonl.store import JsonlStore
 from providers.state.sqlite.store import SqliteStore
+from tests.state.instance import read_from
 from wuu.state.documents.v1.documents_pb2 import ReadRequest, ReadResponse
 
 LETTERS = ("\x01", "a", "b", "\x7f", "\ud7ff", "\ue000", "\uffff", "\U00010000", "\U0010ffff")
@@ -86,18 +86,18 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @settings(deadline=None)
 @given(request=requests())
 def test_a_read_answers_as_brute_force_does(filled: Store, request: ReadRequest) -> None:
-    assert read(filled, request) == brute_force(request)
+    assert read_from(filled, request) == brute_force(request)
 
 
 @settings(deadline=None)
 @given(request=requests(), size=st.integers(1, 40))
 def test_pages_together_are_the_whole(filled: Store, request: ReadRequest, size: int) -> None:
     request.limit = 0
-    whole = read(filled, request)
+    whole = read_from(filled, request)
     request.limit = size
     paged: list[str] = []
     while True:
-        page = read(filled, request)
+        page = read_from(filled, request)
         paged += [document.key for document in page.documents]
         if not page.HasField("next_cursor"):
             break

@@ -10,17 +10,18 @@ from hypothesis import strategies as st
 
 from providers.state.documents.revision import following
 from providers.state.documents.transaction import Receipt, Transaction, Write
-from providers.state.jsonl.index import Index
+from providers.state.jsonl.index import Index, Place
 from providers.state.jsonl.record import (
     Damaged,
     LaterVersion,
     announced,
+    commit_line,
     first_line,
     is_torn,
-    line_of,
     read_line,
     value_of,
 )
+from tests.state.instance import DATA_SET
 
 names = st.text(st.sampled_from('ab\n"\\é\uffff\U00010000'), min_size=1, max_size=2)
 values = st.none() | st.sampled_from([b"1", b'{"a": 1.0,\n "a":2}', b'"\\u2028"', '"\u2028\x7f😀"'.encode()])
@@ -32,12 +33,12 @@ histories = st.lists(st.dictionaries(few, values, min_size=1, max_size=4), max_s
 def line(changes: dict[tuple[str, str], bytes | None], revision: str) -> bytes:
     """The line of a transaction that makes a revision."""
     rows = tuple(Write(namespace, key, value) for (namespace, key), value in changes.items())
-    return line_of(Transaction(f"t{revision}", "?", rows, "d"), Receipt(f"t{revision}", revision, "d"))
+    return commit_line(Transaction(f"t{revision}", "?", rows, "d"), Receipt(f"t{revision}", revision, "d"))
 
 
 def log_of(history: list[dict[tuple[str, str], bytes | None]], revision: str = "0") -> list[bytes]:
     """The lines of a log."""
-    lines = [first_line(revision)]
+    lines = [first_line(revision, DATA_SET)]
     for changes in history:
         revision = following(revision)
         lines.append(line(changes, revision))
@@ -87,8 +88,8 @@ def test_an_index_says_what_the_history_says(history: list[dict[tuple[str, str],
             assert keys == sorted(keys, key=str.encode)
     assert index.end == len(content)
     assert index.revision == str(9007199254740993 + len(history))
-    offsets = [len(b"".join(lines[:number])) for number in range(1, len(lines))]
-    assert list(index.receipts.values()) == offsets
+    places = [Place(len(b"".join(lines[:number])), -1) for number in range(1, len(lines))]
+    assert list(index.receipts.values()) == places
 
 
 @settings(deadline=None)
@@ -100,7 +101,7 @@ def test_every_beginning_of_a_line_is_a_tear(
     cut = data.draw(st.integers(1, len(whole) - 1))
     assert is_torn(whole[:cut], first=False)
     assert is_torn(whole[:cut] + bytes(len(whole) - cut), first=False)
-    head = first_line("0")
+    head = first_line("0", DATA_SET)
     assert is_torn(head[: min(cut, len(head) - 1)], first=True)
 
 
@@ -120,20 +121,25 @@ def test_a_line_that_was_written_whole_is_no_tear() -> None:
     whole = line({("n", "a"): b"1"}, "1")
     assert not is_torn(whole[:-1] + b" ", first=False)
     assert not is_torn(b"a note of somebody that is as long as the head of a line", first=False)
-    for other in (b"milk, eggs", b"milk\0eggs", bytes(100), first_line("7")[:-1]):
+    for other in (b"milk, eggs", b"milk\0eggs", bytes(200), first_line("7", DATA_SET)[:-1]):
         assert not is_torn(other, first=True)
 
 
 def test_revisions_that_do_not_follow_each_other_are_damage() -> None:
     index = Index()
-    index.take_in(first_line("4"))
+    index.take_in(first_line("4", DATA_SET))
     with pytest.raises(Damaged, match="revision 6 stands behind revision 4"):
         index.take_in(line({("n", "a"): b"1"}, "6"))
 
 
 def test_the_first_line_tells_what_the_log_is() -> None:
-    with pytest.raises(LaterVersion, match="version 2"):
-        Index().take_in(first_line("0").replace(b'"version":1', b'"version":2'))
-    for other in (b"{}\n", b"hello\n", first_line("0").replace(b"jsonl", b"other"), first_line("00")):
+    with pytest.raises(LaterVersion, match="version 3"):
+        Index().take_in(first_line("0", DATA_SET).replace(b'"version":2', b'"version":3'))
+    for other in (
+        b"{}\n",
+        b"hello\n",
+        first_line("0", DATA_SET).replace(b"jsonl", b"other"),
+        first_line("00", DATA_SET),
+    ):
         with pytest.raises(Damaged):
             Index().take_in(other)

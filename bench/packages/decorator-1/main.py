@@ -14,7 +14,8 @@ class Decorator(Module):
 
     def __init__(self) -> None:
         contract = documents_pb2.DESCRIPTOR.services_by_name["Documents"]
-        self.provides = [delegate(describe(contract, implemented={"Read", "Commit", "Export"}), {})]
+        served = ("Read", "Commit", "Export")
+        self.provides = [delegate(describe(contract, implemented=served, features=("paged_export",)), {})]
 
 
 if __name__ == "__main__":

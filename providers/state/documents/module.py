@@ -40,8 +40,8 @@ class DocumentsModule(Module):
                 "invalid_request", f"config of {request.module}: path: '{path}' is not an absolute path"
             )
         # One store has one name, and so one lock and one log, through whichever link it is reached.
-        self.documents = Documents(self._engine, path.resolve())
-        self.provides = [Provided(DOCUMENTS, self.documents)]
+        self.documents = Documents(self._engine, path.resolve(), request.module)
+        self.provides = [Provided(DOCUMENTS, self.documents, features=("paged_export",))]
 
     async def prepare(self) -> None:
         """Refuses a store that cannot be trusted. Nothing is written."""

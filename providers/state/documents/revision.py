@@ -24,3 +24,13 @@ def following(revision: str) -> str:
     nines = len(revision) - len(kept)
     raised = f"{kept[:-1]}{int(kept[-1]) + 1}" if kept else "1"
     return raised + "0" * nines
+
+
+def order(revision: str) -> tuple[int, str]:
+    """What sorts revisions by their number."""
+    return len(revision), revision
+
+
+def is_before(one: str, other: str) -> bool:
+    """Whether a revision comes before another."""
+    return order(one) < order(other)

@@ -1,34 +1,23 @@
-"""The service: what each rpc does to a store, and the thread that it is done in."""
+"""The service: the thread in which everything is done to a store, and when it is open."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from contextvars import copy_context
-from dataclasses import asdict
-from itertools import islice
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
+from google.protobuf.message import Message
+
 from contract.errors import MeshError
-from contract.transport import MESSAGE_LIMIT
 from provider_kit import Call
-from providers.state.documents.query import Query, query_of
-from providers.state.documents.store import Store, Stored, View, refused
-from providers.state.documents.transaction import expect, transaction_of
-from wuu.state.documents.v1.documents_pb2 import (
-    CommitRequest,
-    CommitResponse,
-    Document,
-    ExportRequest,
-    ExportResponse,
-    ReadRequest,
-    ReadResponse,
-    Receipt,
-)
+from providers.state.documents import operation
+from providers.state.documents.operation import Operation
+from providers.state.documents.store import Store, refused
+from wuu.state.documents.v1 import documents_pb2 as pb
 
 log = logging.getLogger(__name__)
 
@@ -37,15 +26,17 @@ T = TypeVar("T")
 
 
 class Documents:
-    """Serves `state.documents@1` from one store.
+    """Serves `state.documents@1` from one store. Its methods are those of the proto.
 
     All that blocks runs in one thread, in the order of arrival. A call that is cancelled while it waits is
     never begun; one that has begun is finished, whoever still listens.
     """
 
-    def __init__(self, engine: type[Store], path: Path) -> None:
+    def __init__(self, engine: type[Store], path: Path, module: str) -> None:
+        """`module` is the provider itself, as a stewardship names it."""
         self.path = path
         self._engine = engine
+        self._module = module
         self._store: Store | None = None
         self._thread = ThreadPoolExecutor(1, "store")
 
@@ -64,22 +55,41 @@ class Documents:
         if store is not None:
             await self._run(store.close)
 
-    async def read(self, request: ReadRequest, call: Call) -> ReadResponse:
-        """See the proto."""
-        return await self._run(read, self._opened(), request)
+    async def read(self, request: pb.ReadRequest, call: Call) -> Message:
+        return await self._do(operation.read, request, call)
 
-    async def commit(self, request: CommitRequest, call: Call) -> CommitResponse:
-        """See the proto."""
-        return await self._run(commit, self._opened(), request)
+    async def commit(self, request: pb.CommitRequest, call: Call) -> Message:
+        return await self._do(operation.commit, request, call)
 
-    async def export(self, request: ExportRequest, call: Call) -> ExportResponse:
-        """See the proto."""
-        return await self._run(export, self._opened(), request)
+    async def export(self, request: pb.ExportRequest, call: Call) -> Message:
+        return await self._do(operation.export, request, call)
 
-    def _opened(self) -> Store:
+    async def compact(self, request: pb.CompactRequest, call: Call) -> Message:
+        return await self._do(operation.compact, request, call)
+
+    async def import_(self, request: pb.ImportRequest, call: Call) -> Message:
+        return await self._do(operation.import_, request, call)
+
+    async def acquire_inspection(self, request: pb.AcquireInspectionRequest, call: Call) -> Message:
+        return await self._do(operation.acquire_inspection, request, call)
+
+    async def release_inspection(self, request: pb.ReleaseInspectionRequest, call: Call) -> Message:
+        return await self._do(operation.release_inspection, request, call)
+
+    async def list_inspections(self, request: pb.ListInspectionsRequest, call: Call) -> Message:
+        return await self._do(operation.list_inspections, request, call)
+
+    async def reconcile_inspection(self, request: pb.ReconcileInspectionRequest, call: Call) -> Message:
+        return await self._do(operation.reconcile_inspection, request, call)
+
+    async def claim_namespaces(self, request: pb.ClaimNamespacesRequest, call: Call) -> Message:
+        return await self._do(operation.claim_namespaces, request, call)
+
+    async def _do(self, work: Operation, request: Message, call: Call) -> Message:
         if self._store is None:
             raise MeshError("host_error", f"the store at {self.path} is not open: the instance is not active")
-        return self._store
+        answer: Message = await self._run(work, self._store, request, call.context, self._module)
+        return answer
 
     async def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         loop = asyncio.get_running_loop()
@@ -93,75 +103,3 @@ def check(engine: type[Store], path: Path) -> None:
         remedy = f"Make the directory {path.parent}, or correct `path` in the config of the module."
         raise refused(path, "its directory does not exist", remedy)
     engine.check(path)
-
-
-def read(store: Store, request: ReadRequest) -> ReadResponse:
-    """The documents that satisfy the query."""
-    query = query_of(request)
-    with store.view() as view, closing(selected(view, query)) as documents:
-        response = ReadResponse(revision=view.revision())
-        if query.at_revision is not None:
-            expect(query.at_revision, response.revision)
-        page = islice(documents, query.limit or None)
-        _fill(response, (_add(response, stored) for stored in page), "read it in smaller pages")
-        if query.limit and next(documents, None) is not None:
-            response.next_cursor = response.documents[-1].key
-    return response
-
-
-def selected(view: View, query: Query) -> Generator[Stored, None, None]:
-    """The documents of a state that satisfy the query, its limit aside."""
-    if query.keys is None:
-        yield from view.scan(query.namespace, query.low, query.high, reverse=query.reverse)
-        return
-    for key in query.keys:
-        value = view.get(query.namespace, key)
-        if value is not None:
-            yield Stored(query.namespace, key, value)
-
-
-def commit(store: Store, request: CommitRequest) -> CommitResponse:
-    """The receipt of the transaction, now or earlier."""
-    transaction = transaction_of(request)
-    with store.ledger() as ledger:
-        recorded = ledger.receipt(transaction.id)
-        if recorded is not None:
-            receipt = transaction.confirm(recorded)
-        else:
-            receipt = transaction.settle(ledger.revision())
-            ledger.apply(transaction, receipt)
-    return CommitResponse(**asdict(receipt))
-
-
-def export(store: Store, request: ExportRequest) -> ExportResponse:
-    """The whole store."""
-    if request.HasField("page"):
-        raise MeshError("invalid_request", "/page: this provider does not declare paged_export")
-    remedy = "select a provider that declares paged_export"
-    with store.view() as view, closing(view.documents()) as documents, closing(view.receipts()) as receipts:
-        response = ExportResponse(revision=view.revision())
-        _fill(response, (_add(response, stored) for stored in documents), remedy)
-        _fill(response, (response.receipts.add(**asdict(receipt)) for receipt in receipts), remedy)
-    return response
-
-
-def _add(response: ReadResponse | ExportResponse, stored: Stored) -> Document:
-    document = response.documents.add(namespace=stored.namespace, key=stored.key)
-    document.value.utf8 = stored.value
-    return document
-
-
-def _fill(response: ReadResponse | ExportResponse, added: Iterable[Document | Receipt], remedy: str) -> None:
-    """Adds until nothing is left, or until the response cannot be sent: memory stays bounded by a frame."""
-    size = response.ByteSize()
-    for entry in added:
-        size += entry.ByteSize()
-        _check_size(size, remedy)
-    _check_size(response.ByteSize(), remedy)
-
-
-def _check_size(size: int, remedy: str) -> None:
-    if size > MESSAGE_LIMIT:
-        raise MeshError(
-            "limit_exceeded", f"the answer is larger than {MESSAGE_LIMIT} bytes: {remedy}", remedy=remedy
-        )

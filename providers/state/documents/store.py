@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 from contract.errors import MeshError
-from providers.state.documents.transaction import Receipt, Transaction
+from providers.state.documents.inspection import Inspection
+from providers.state.documents.transaction import Receipt, Transaction, Write
+
+if TYPE_CHECKING:
+    from providers.state.documents.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +28,23 @@ class Stored(NamedTuple):
     namespace: str
     key: str
     value: bytes
+
+
+class Compaction(NamedTuple):
+    """What compaction did."""
+
+    bytes_before: int
+    """Bytes of all files of the store."""
+    bytes_after: int
+
+
+class Identity(NamedTuple):
+    """Which data set a store holds. Made with it, and durable before anything is served."""
+
+    store_id: str
+    """One logical data set for ever: no path, no process, and not that of a copy elsewhere."""
+    generation: str
+    """What pages of an export are bound to beside the revision: another one where the store was made anew."""
 
 
 class View(Protocol):
@@ -46,19 +67,40 @@ class View(Protocol):
         Reads no further than it is asked to.
         """
 
-    def documents(self) -> Generator[Stored, None, None]:
-        """All documents, by namespace and key."""
+    def documents(self, after: tuple[str, str] | None = None) -> Generator[Stored, None, None]:
+        """All documents, or those past a namespace and key, by namespace and key.
 
-    def receipts(self) -> Generator[Receipt, None, None]:
-        """All receipts, by revision."""
+        Reads no further than it is asked to.
+        """
+
+    def receipts(self, after: str | None = None) -> Generator[Receipt, None, None]:
+        """All receipts, or those past a revision, by revision. Reads no further than it is asked to."""
+
+    def inspection(self, id: str) -> Inspection | None:  # noqa: A002
+        """What is kept of the guard with this id; None where it never was named."""
+
+    def held(self) -> list[Inspection]:
+        """The guards that are held, by id."""
+
+    def identity(self) -> Identity:
+        """Which data set this is."""
 
 
 class Ledger(View, Protocol):
     """The newest state of a store, with the right to add to it."""
 
     def apply(self, transaction: Transaction, receipt: Receipt) -> None:
-        """Adds a transaction. It stands, wholly and durably, when the scope of the ledger ends without an
-        error; else nothing of it does. Until then the ledger shows the state before it."""
+        """Adds a transaction. Like whatever is added it stands, wholly and durably, when the scope of the
+        ledger ends without an error; else nothing of it does. Until then it shows the state before."""
+
+    def claim(self, writes: Sequence[Write], revision: str) -> None:
+        """Adds documents that say whose namespaces are, and raises the revision. Leaves no receipt."""
+
+    def keep(self, inspection: Inspection) -> None:
+        """Keeps a guard, in place of what was kept under its id. The revision stays."""
+
+    def fill(self, snapshot: Snapshot) -> None:
+        """Adds everything that a snapshot has to a store that is empty."""
 
 
 class Store(Protocol):
@@ -78,6 +120,9 @@ class Store(Protocol):
 
     def ledger(self) -> AbstractContextManager[Ledger]:
         """The only ledger of the store, among all processes, until the end of its scope."""
+
+    def compact(self) -> Compaction:
+        """Gives space back. What other processes have open stays good."""
 
     def close(self) -> None:
         """Lets go of the store."""

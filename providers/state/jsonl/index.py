@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from providers.state.documents.revision import following
-from providers.state.jsonl.record import Damaged, Span, read_first_line, read_line
+from providers.state.documents.inspection import Inspection
+from providers.state.documents.revision import EMPTY, following
+from providers.state.documents.store import Identity
+from providers.state.jsonl.record import VERSION, Damaged, Record, Span, read_first_line, read_line
 
 
 class Namespace:
@@ -48,36 +51,70 @@ class Namespace:
             yield key, self._spans[key]
 
 
+class Place(NamedTuple):
+    """Where a receipt lies."""
+
+    offset: int
+    """Of its line."""
+    number: int
+    """Which of those that the line brings; -1: it is that of the line itself."""
+
+
 class Index:
     """What the lines up to `end` say."""
 
     def __init__(self) -> None:
         self.end = 0
         """The offset behind the last line that was taken in."""
+        self.version = VERSION
+        """The version of the format."""
+        self.identity = Identity("", "")
+        """Which data set the log holds; empty before the first line, and in version 1."""
         self.revision = ""
         """The revision of the store; empty before the first line."""
         self.namespaces: dict[str, Namespace] = {}
         """The namespaces that have documents."""
-        self.receipts: dict[str, int] = {}
-        """By the id of the transaction, in the order of their revisions, the offset of its line."""
+        self.receipts: dict[str, Place] = {}
+        """Where each receipt lies, by the id of its transaction, in the order of their revisions."""
+        self.inspections: dict[str, Inspection] = {}
+        """Every guard that was ever named, by its id."""
 
     def take_in(self, line: bytes) -> None:
         """Takes in the line that begins at `end`. Raises `Damaged`, or `LaterVersion` for the first."""
         if not self.end:
-            self.revision = read_first_line(line).revision
+            first = read_first_line(line)
+            self.version, self.revision = first.version, first.revision
+            self.identity = Identity(first.store_id, first.generation)
             self.end = len(line)
             return
         record = read_line(line)
-        if record.revision != following(self.revision):
-            raise Damaged(f"revision {record.revision} stands behind revision {self.revision}")
+        self._check_revision(record)
         for namespace, key, span in record.changes(self.end + len(line)):
             if span is not None:
                 self.namespaces.setdefault(namespace, Namespace()).put(key, span)
             elif namespace in self.namespaces:
                 self._remove(namespace, key)
-        self.receipts[record.id] = self.end
+        for number, receipt in enumerate(record.receipts):
+            self.receipts[receipt.id] = Place(self.end, number)
+        for guard in record.guards:
+            self.inspections[guard.id] = guard
+        if record.kind == "commit":
+            self.receipts[record.id] = Place(self.end, -1)
         self.revision = record.revision
         self.end += len(line)
+
+    def _check_revision(self, record: Record) -> None:
+        match record.kind:
+            case "commit" | "claim":
+                stands = record.revision == following(self.revision)
+            case "keep":
+                stands = record.revision == self.revision
+            case "fill":
+                stands = self.revision == EMPTY and not self.namespaces
+        if not stands:
+            raise Damaged(
+                f"{record.kind} of revision {record.revision} stands behind revision {self.revision}"
+            )
 
     def _remove(self, namespace: str, key: str) -> None:
         documents = self.namespaces[namespace]

@@ -1,32 +1,47 @@
 """The lines of a log. Pure.
 
-The first line names the format, its version and the revision that the log begins after. Every other line is
-one transaction under a checksum:
+The first line names the format, its version, the data set and the revision that the log begins after. Every
+other line is one change under a checksum:
 
-    {"bytes":"0000009f","crc32":"8c1f7a02","record":{"id":…,"revision":…,"digest":…,"writes":[…],"values":[…]}}
+    {"bytes":"0000009f","crc32":"8c1f7a02","record":{"kind":…,"revision":…,"id":…,"digest":…,"writes":[…],"values":[…]}}
 
 `bytes` and `crc32` are of the record, in hex. A write is [namespace, key, n], where n is the length in bytes
 of its token among `values`, or null for a removal. A value stands as a JSON string, so that its bytes survive
 and no line break is in a line. The lengths lead to each token without a search.
+
+| kind | what it adds | the revision |
+| --- | --- | --- |
+| `commit` | its writes, and its own receipt | the next |
+| `claim` | its writes | the next |
+| `keep` | what a store has beside: guards, and after a compaction documents and receipts | the same |
+| `fill` | documents and receipts, to a store that was empty | any |
+
+Version 1 had commits alone, without a kind, and no data set in its first line.
 """
 
 from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
 
 import msgspec
 
+from providers.state.documents.inspection import Inspection
 from providers.state.documents.revision import EMPTY, is_revision
-from providers.state.documents.transaction import Receipt, Transaction
+from providers.state.documents.snapshot import Snapshot
+from providers.state.documents.store import Identity, Stored
+from providers.state.documents.transaction import Receipt, Transaction, Write
 
 FORMAT = "wuu.state.jsonl"
 """What the first line calls the format."""
 
-VERSION = 1
+VERSION = 2
 """The version of the format that this provider works with."""
+
+STORE_ID_SIZE, GENERATION_SIZE = 32, 16
+"""Hex digits that the names of a data set have, where this provider makes them."""
 
 FIRST_LINE_LIMIT = 64 * 1024
 """Bytes that the first line may have."""
@@ -48,7 +63,7 @@ class LaterVersion(Exception):
     """A log in a version of the format that this provider does not know."""
 
 
-class FirstLine(msgspec.Struct, frozen=True):
+class FirstLine(msgspec.Struct, frozen=True, omit_defaults=True):
     """The first line of a log. A later version may say more in it."""
 
     format: str
@@ -57,6 +72,9 @@ class FirstLine(msgspec.Struct, frozen=True):
     """VERSION."""
     revision: str
     """The revision that the store had before the first record."""
+    store_id: str = ""
+    """See `Identity`; empty in version 1, and so the next."""
+    generation: str = ""
 
 
 class Span(NamedTuple):
@@ -66,23 +84,27 @@ class Span(NamedTuple):
     length: int
 
 
-class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One transaction."""
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One change."""
 
-    id: str
-    """Its id."""
     revision: str
-    """The revision that it made."""
-    digest: str
-    """The digest of its intent."""
-    writes: list[tuple[str, str, int | None]]
+    """The revision of the store behind it."""
+    kind: Literal["commit", "claim", "keep", "fill"] = "commit"
+    """See the table above."""
+    id: str = ""
+    """Of a commit the transaction, and so the next."""
+    digest: str = ""
+    receipts: list[Receipt] = []
+    """Those that it brings, by revision, its own aside."""
+    guards: list[Inspection] = []
+    writes: list[tuple[str, str, int | None]] = []
     """Namespace, key, and the length of the token; None for a removal."""
-    values: msgspec.Raw
+    values: msgspec.Raw = msgspec.Raw(b"[]")
     """The tokens, in the order of the writes."""
 
     @property
     def receipt(self) -> Receipt:
-        """The receipt of the transaction."""
+        """The receipt of a commit."""
         return Receipt(self.id, self.revision, self.digest)
 
     def changes(self, end: int) -> Iterator[tuple[str, str, Span | None]]:
@@ -103,9 +125,14 @@ _RECORD = msgspec.json.Decoder(Record)
 _STRING = msgspec.json.Decoder(str)
 
 
-def first_line(revision: str) -> bytes:
+def first_line(revision: str, identity: Identity) -> bytes:
     """The first line of a log that begins after that revision."""
-    return msgspec.json.encode(FirstLine(FORMAT, VERSION, revision)) + b"\n"
+    return msgspec.json.encode(FirstLine(FORMAT, VERSION, revision, *identity)) + b"\n"
+
+
+_ANY = ord("?")
+_NEW = first_line(EMPTY, Identity("?" * STORE_ID_SIZE, "?" * GENERATION_SIZE))
+"""The first line of every new log, its hex digits aside."""
 
 
 def read_first_line(line: bytes) -> FirstLine:
@@ -116,25 +143,54 @@ def read_first_line(line: bytes) -> FirstLine:
         raise Damaged(f"its first line is not that of a {FORMAT} log: {unreadable}") from None
     if first.format != FORMAT:
         raise Damaged(f"its first line is not that of a {FORMAT} log: it says '{first.format}'")
-    if first.version != VERSION:
-        raise LaterVersion(f"its format has version {first.version}, and this provider knows {VERSION}")
+    if not 1 <= first.version <= VERSION:
+        raise LaterVersion(f"its format has version {first.version}, and this provider knows up to {VERSION}")
+    if first.version > 1 and not (first.store_id and first.generation):
+        raise Damaged("its first line names no data set")
     if not is_revision(first.revision):
         raise Damaged(f"it begins after the revision '{first.revision}'")
     return first
 
 
-def line_of(transaction: Transaction, receipt: Receipt) -> bytes:
+def commit_line(transaction: Transaction, receipt: Receipt) -> bytes:
     """The line that records a transaction."""
+    head = Record(receipt.revision, id=receipt.id, digest=receipt.digest)
+    return _line(head, [(w.namespace, w.key, w.value) for w in transaction.writes])
+
+
+def claim_line(writes: Sequence[Write], revision: str) -> bytes:
+    """The line that records whose namespaces are."""
+    return _line(Record(revision, "claim"), [(w.namespace, w.key, w.value) for w in writes])
+
+
+def keep_line(
+    revision: str,
+    *,
+    guards: Sequence[Inspection] = (),
+    receipts: Sequence[Receipt] = (),
+    documents: Sequence[Stored] = (),
+) -> bytes:
+    """The line that records what a store has, at a revision that stays."""
+    return _line(Record(revision, "keep", guards=list(guards), receipts=list(receipts)), documents)
+
+
+def fill_line(snapshot: Snapshot) -> bytes:
+    """The line that records what an empty store is filled with."""
+    return _line(Record(snapshot.revision, "fill", receipts=list(snapshot.receipts)), snapshot.documents)
+
+
+def _line(head: Record, changes: Iterable[tuple[str, str, bytes | None]]) -> bytes:
     tokens: list[bytes] = []
     writes: list[tuple[str, str, int | None]] = []
-    for write in transaction.writes:
+    for namespace, key, value in changes:
         length = None
-        if write.value is not None:
-            tokens.append(msgspec.json.encode(write.value.decode()))
+        if value is not None:
+            tokens.append(msgspec.json.encode(value.decode()))
             length = len(tokens[-1])
-        writes.append((write.namespace, write.key, length))
-    head = {"id": receipt.id, "revision": receipt.revision, "digest": receipt.digest, "writes": writes}
-    record = msgspec.json.encode(head)[:-1] + _VALUES + b",".join(tokens) + _RECORD_TAIL
+        writes.append((namespace, key, length))
+    # The values stand last: their places are counted from the end.
+    said = msgspec.structs.replace(head, writes=writes)
+    record = msgspec.json.encode(said)[:-1] + _VALUES + b",".join(tokens) + _RECORD_TAIL
     return _head(record) + record + _TAIL
 
 
@@ -172,8 +228,11 @@ def is_torn(rest: bytes, *, first: bool) -> bool:
     """
     if first:
         # Nothing else may be taken for a log that was being made: the file may be somebody's.
-        whole = first_line(EMPTY)
-        return len(rest) <= len(whole) and whole.startswith(rest.rstrip(b"\0"))
+        begun = rest.rstrip(b"\0")
+        return len(rest) <= len(_NEW) and all(
+            byte == new or (new == _ANY and byte in b"0123456789abcdef")
+            for byte, new in zip(begun, _NEW, strict=False)
+        )
     length = announced(rest)
     return b"\0" in rest or len(rest) < (HEAD_SIZE if length is None else length)
 

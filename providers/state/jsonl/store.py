@@ -5,32 +5,56 @@ from __future__ import annotations
 import io
 import logging
 import os
-from collections.abc import Generator, Iterator
+import secrets
+from bisect import bisect_right
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import BinaryIO, Self, TypeVar
 
 import filelock
 
-from providers.state.documents.revision import EMPTY
-from providers.state.documents.store import LOCK_TIMEOUT, Stored, engine_errors, refused, still_there
-from providers.state.documents.transaction import Receipt, Transaction
-from providers.state.jsonl.index import Index
+from providers.state.documents.inspection import Inspection
+from providers.state.documents.revision import EMPTY, order
+from providers.state.documents.snapshot import Snapshot
+from providers.state.documents.store import (
+    LOCK_TIMEOUT,
+    Compaction,
+    Identity,
+    Stored,
+    engine_errors,
+    refused,
+    still_there,
+)
+from providers.state.documents.transaction import Receipt, Transaction, Write
+from providers.state.jsonl.index import Index, Place
 from providers.state.jsonl.record import (
     FIRST_LINE_LIMIT,
+    GENERATION_SIZE,
     HEAD_SIZE,
+    STORE_ID_SIZE,
+    VERSION,
     Damaged,
     LaterVersion,
     Record,
     Span,
     announced,
+    claim_line,
+    commit_line,
+    fill_line,
     first_line,
     is_torn,
-    line_of,
+    keep_line,
+    read_first_line,
     read_line,
     value_of,
 )
+
+T = TypeVar("T")
+
+LINE_SIZE = 1 << 20
+"""Bytes after which a log that is written anew begins another line."""
 
 log = logging.getLogger(__name__)
 
@@ -52,8 +76,8 @@ class JsonlLedger:
 
     def receipt(self, transaction: str) -> Receipt | None:
         """See `View.receipt`."""
-        offset = self._index.receipts.get(transaction)
-        return None if offset is None else self._record(offset).receipt
+        place = self._index.receipts.get(transaction)
+        return None if place is None else self._receipt(place)
 
     def get(self, namespace: str, key: str) -> bytes | None:
         """See `View.get`."""
@@ -70,22 +94,60 @@ class JsonlLedger:
             for key, span in documents.scan(low, high, reverse=reverse):
                 yield Stored(namespace, key, self._value(span))
 
-    def documents(self) -> Generator[Stored, None, None]:
+    def documents(self, after: tuple[str, str] | None = None) -> Generator[Stored, None, None]:
         """See `View.documents`."""
-        for namespace in sorted(self._index.namespaces):
-            yield from self.scan(namespace, "", None, reverse=False)
+        namespace, key = after or ("", "")
+        for each in sorted(name for name in self._index.namespaces if name >= namespace):
+            # No key contains NUL, so nothing lies between a key and the key with a NUL behind it.
+            low = f"{key}\0" if after and each == namespace else ""
+            yield from self.scan(each, low, None, reverse=False)
 
-    def receipts(self) -> Generator[Receipt, None, None]:
+    def receipts(self, after: str | None = None) -> Generator[Receipt, None, None]:
         """See `View.receipts`."""
-        for offset in self._index.receipts.values():
-            yield self._record(offset).receipt
+        places = tuple(self._index.receipts.values())
+        begin = 0
+        if after is not None:
+            begin = bisect_right(
+                range(len(places)), order(after), key=lambda at: order(self._receipt(places[at]).revision)
+            )
+        for place in islice(places, begin, None):
+            yield self._receipt(place)
+
+    def inspection(self, id: str) -> Inspection | None:  # noqa: A002
+        """See `View.inspection`."""
+        return self._index.inspections.get(id)
+
+    def held(self) -> list[Inspection]:
+        """See `View.held`."""
+        held = (guard for guard in self._index.inspections.values() if guard.state == "held")
+        return sorted(held, key=lambda guard: guard.id)
+
+    def identity(self) -> Identity:
+        """See `View.identity`."""
+        return self._index.identity
 
     def apply(self, transaction: Transaction, receipt: Receipt) -> None:
         """See `Ledger.apply`."""
-        self.lines.append(line_of(transaction, receipt))
+        self.lines.append(commit_line(transaction, receipt))
+
+    def claim(self, writes: Sequence[Write], revision: str) -> None:
+        """See `Ledger.claim`."""
+        self.lines.append(claim_line(writes, revision))
+
+    def keep(self, inspection: Inspection) -> None:
+        """See `Ledger.keep`."""
+        self.lines.append(keep_line(self._index.revision, guards=(inspection,)))
+
+    def fill(self, snapshot: Snapshot) -> None:
+        """See `Ledger.fill`."""
+        self.lines.append(fill_line(snapshot))
 
     def _value(self, span: Span) -> bytes:
         return value_of(os.pread(self._fd, span.length, span.offset))
+
+    def _receipt(self, place: Place) -> Receipt:
+        record = self._record(place.offset)
+        return record.receipt if place.number < 0 else record.receipts[place.number]
 
     def _record(self, offset: int) -> Record:
         length = announced(os.pread(self._fd, HEAD_SIZE, offset))
@@ -132,8 +194,9 @@ class JsonlStore:
         with _failures(self._path):
             # A file that is as long as what was read holds nothing else: it only ever grows by whole records,
             # and a failed append is cut away by the one who made it, under the lock.
-            if still_there(self._path, self._opened).st_size != self._index.end:
+            if not self._is_read():
                 with self._lock:
+                    self._follow()
                     self._catch_up()
             yield JsonlLedger(self._index, self._fd)
 
@@ -141,12 +204,19 @@ class JsonlStore:
     def ledger(self) -> Iterator[JsonlLedger]:
         """See `Store.ledger`."""
         with _failures(self._path), self._lock:
-            still_there(self._path, self._opened)
+            self._follow()
             self._catch_up()
             ledger = JsonlLedger(self._index, self._fd)
             yield ledger
             if ledger.lines:
                 self._append(ledger.lines)
+
+    def compact(self) -> Compaction:
+        """See `Store.compact`. The log is written anew beside itself, and takes its own place as a whole."""
+        with _failures(self._path), self._lock:
+            self._follow()
+            self._catch_up()
+            return self._write_anew(self._index.identity)
 
     def close(self) -> None:
         """See `Store.close`."""
@@ -154,11 +224,61 @@ class JsonlStore:
 
     def _begin(self) -> None:
         with self._lock:
+            # Another process may have written it anew since it was opened here.
+            if not os.path.samestat(self._path.stat(), self._opened):
+                self._reopen()
             self._catch_up()
             if not self._index.end:
-                self._append([first_line(EMPTY)])
+                self._append([first_line(EMPTY, _new_identity())])
+            elif self._index.version < VERSION:
+                self._write_anew(_new_identity())
             # At every start: whoever made the file may have died before its name was durable.
             _sync_directory(self._path.parent)
+
+    def _is_read(self) -> bool:
+        """Whether the file at the path is the one that is open, and was read to its end."""
+        try:
+            present = self._path.stat()
+        except FileNotFoundError:
+            return False
+        return os.path.samestat(present, self._opened) and present.st_size == self._index.end
+
+    def _follow(self) -> None:
+        """Goes over to the log that another process has written anew. Under the lock.
+
+        A file of another data set is not followed: see `still_there`.
+        """
+        if self._path.exists() and not os.path.samestat(self._path.stat(), self._opened):
+            with self._path.open("rb") as file:
+                line = file.readline(FIRST_LINE_LIMIT)
+            if line.endswith(b"\n") and _names(line, self._index.identity):
+                self._reopen()
+                return
+        still_there(self._path, self._opened)
+
+    def _reopen(self) -> None:
+        os.close(self._fd)
+        self._fd = os.open(self._path, os.O_RDWR)
+        self._opened = os.fstat(self._fd)
+        self._index = Index()
+
+    def _write_anew(self, identity: Identity) -> Compaction:
+        """Writes everything that the log says, without what it said before. Under the lock."""
+        before, beside = self._index.end, self._path.with_name(f"{self._path.name}.new")
+        ledger = JsonlLedger(self._index, self._fd)
+        fd = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            with io.BufferedWriter(io.FileIO(fd, "wb", closefd=False)) as file:
+                file.write(first_line(self._index.revision, identity))
+                file.writelines(_lines(ledger, self._index))
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.replace(beside, self._path)
+        _sync_directory(self._path.parent)
+        self._reopen()
+        self._catch_up()
+        return Compaction(before, self._index.end)
 
     def _catch_up(self) -> None:
         """Reads what other processes added, and cuts off what one of them never finished. Under the lock."""
@@ -189,6 +309,42 @@ class JsonlStore:
             raise
         for line in lines:
             self._index.take_in(line)
+
+
+def _new_identity() -> Identity:
+    return Identity(secrets.token_hex(STORE_ID_SIZE // 2), secrets.token_hex(GENERATION_SIZE // 2))
+
+
+def _names(line: bytes, identity: Identity) -> bool:
+    """Whether a first line names a data set."""
+    try:
+        first = read_first_line(line)
+    except (Damaged, LaterVersion):
+        return False
+    return bool(identity.store_id) and first.store_id == identity.store_id
+
+
+def _lines(ledger: JsonlLedger, index: Index) -> Iterator[bytes]:
+    """What a log says, in lines of a comfortable size."""
+    for guards in _batches(index.inspections.values(), lambda _: 256):
+        yield keep_line(index.revision, guards=guards)
+    for receipts in _batches(ledger.receipts(), lambda _: 256):
+        yield keep_line(index.revision, receipts=receipts)
+    for documents in _batches(ledger.documents(), lambda stored: len(stored.value)):
+        yield keep_line(index.revision, documents=documents)
+
+
+def _batches(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
+    batch: list[T] = []
+    size = 0
+    for item in items:
+        batch.append(item)
+        size += size_of(item)
+        if size >= LINE_SIZE:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _replay(index: Index, file: BinaryIO) -> bytes:

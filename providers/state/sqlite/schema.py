@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import secrets
 import sqlite3
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -35,7 +36,36 @@ def _tables(db: Database) -> None:
     db.table("store").insert({"one": 1, "revision": "0"})
 
 
-MIGRATIONS: tuple[Callable[[Database], None], ...] = (_tables,)
+def _guards(db: Database) -> None:
+    # In the order of revisions, which have no bound and are text.
+    db.execute("CREATE INDEX receipts_by_revision ON receipts (length(revision), revision)")
+    db.table("inspections").create(
+        {
+            "id": str,
+            "owner": str,
+            "namespaces": str,
+            "revision": str,
+            "state": str,
+            "outcome": int,
+            "reason": str,
+            "reconciler": str,
+        },
+        pk="id",
+        not_null={"owner", "namespaces", "revision", "state", "outcome", "reason", "reconciler"},
+        strict=True,
+    )
+    db.table("inspections").create_index(["state", "id"])
+    db.table("identity").create(
+        {"one": int, "store_id": str, "generation": str},
+        pk="one",
+        not_null={"store_id", "generation"},
+        strict=True,
+    )
+    identity = {"one": 1, "store_id": secrets.token_hex(16), "generation": secrets.token_hex(8)}
+    db.table("identity").insert(identity)
+
+
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (_tables, _guards)
 """The n-th step makes version n + 1 of version n."""
 
 VERSION = len(MIGRATIONS)

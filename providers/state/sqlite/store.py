@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
+import msgspec
+
+from providers.state.documents.inspection import Inspection
 from providers.state.documents.revision import is_revision
-from providers.state.documents.store import LOCK_TIMEOUT, Stored, engine_errors, refused, still_there
-from providers.state.documents.transaction import Receipt, Transaction
+from providers.state.documents.snapshot import Snapshot
+from providers.state.documents.store import (
+    LOCK_TIMEOUT,
+    Compaction,
+    Identity,
+    Stored,
+    engine_errors,
+    refused,
+    still_there,
+)
+from providers.state.documents.transaction import Receipt, Transaction, Write
 from providers.state.sqlite.schema import VERSION, migrate, version
 
 _ENGINE = "SQLite"
@@ -24,8 +36,16 @@ _SCAN = "SELECT namespace, key, value FROM documents WHERE namespace = ? AND key
 _BELOW = " AND key < ?"
 _UP = " ORDER BY key"
 _DOWN = " ORDER BY key DESC"
-_DOCUMENTS = "SELECT namespace, key, value FROM documents ORDER BY namespace, key"
-_RECEIPTS = "SELECT id, revision, digest FROM receipts ORDER BY sequence"
+_DOCUMENTS = "SELECT namespace, key, value FROM documents"
+_PAST_DOCUMENT = " WHERE (namespace, key) > (?, ?)"
+_BY_DOCUMENT = " ORDER BY namespace, key"
+_RECEIPTS = "SELECT id, revision, digest FROM receipts"
+_PAST_REVISION = " WHERE (length(revision), revision) > (?, ?)"
+_BY_REVISION = " ORDER BY length(revision), revision"
+_INSPECTIONS = "SELECT id, owner, namespaces, revision, state, outcome, reason, reconciler FROM inspections"
+_NAMED = " WHERE id = ?"
+_HELD = " WHERE state = 'held' ORDER BY id"
+_IDENTITY = "SELECT store_id, generation FROM identity WHERE one = 1"
 _PUT = (
     "INSERT INTO documents (namespace, key, value) VALUES (?, ?, ?)"
     " ON CONFLICT (namespace, key) DO UPDATE SET value = excluded.value"
@@ -33,6 +53,10 @@ _PUT = (
 _REMOVE = "DELETE FROM documents WHERE namespace = ? AND key = ?"
 _RAISE = "UPDATE store SET revision = ? WHERE one = 1"
 _LEAVE = "INSERT INTO receipts (id, revision, digest) VALUES (?, ?, ?)"
+_KEEP = (
+    "INSERT OR REPLACE INTO inspections"
+    " (id, owner, namespaces, revision, state, outcome, reason, reconciler) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
 
 
 class SqliteLedger:
@@ -65,30 +89,71 @@ class SqliteLedger:
         else:
             yield from self._documents(_SCAN + _BELOW + direction, namespace, low, high)
 
-    def documents(self) -> Generator[Stored, None, None]:
+    def documents(self, after: tuple[str, str] | None = None) -> Generator[Stored, None, None]:
         """See `View.documents`."""
-        yield from self._documents(_DOCUMENTS)
+        if after is None:
+            yield from self._documents(_DOCUMENTS + _BY_DOCUMENT)
+        else:
+            yield from self._documents(_DOCUMENTS + _PAST_DOCUMENT + _BY_DOCUMENT, *after)
 
-    def receipts(self) -> Generator[Receipt, None, None]:
+    def receipts(self, after: str | None = None) -> Generator[Receipt, None, None]:
         """See `View.receipts`."""
-        with closing(self._connection.execute(_RECEIPTS)) as rows:
+        past, bound = ("", ()) if after is None else (_PAST_REVISION, (len(after), after))
+        with closing(self._connection.execute(_RECEIPTS + past + _BY_REVISION, bound)) as rows:
             for row in rows:
                 yield Receipt(*row)
 
+    def inspection(self, id: str) -> Inspection | None:  # noqa: A002
+        """See `View.inspection`."""
+        row = self._connection.execute(_INSPECTIONS + _NAMED, (id,)).fetchone()
+        return None if row is None else _inspection(*row)
+
+    def held(self) -> list[Inspection]:
+        """See `View.held`."""
+        return [_inspection(*row) for row in self._connection.execute(_INSPECTIONS + _HELD).fetchall()]
+
+    def identity(self) -> Identity:
+        """See `View.identity`."""
+        return Identity(*self._connection.execute(_IDENTITY).fetchone())
+
     def apply(self, transaction: Transaction, receipt: Receipt) -> None:
         """See `Ledger.apply`."""
-        puts = ((w.namespace, w.key, w.value) for w in transaction.writes if w.value is not None)
-        removals = ((w.namespace, w.key) for w in transaction.writes if w.value is None)
+        self.claim(transaction.writes, receipt.revision)
+        self._connection.execute(_LEAVE, (receipt.id, receipt.revision, receipt.digest))
+
+    def claim(self, writes: Sequence[Write], revision: str) -> None:
+        """See `Ledger.claim`."""
+        puts = ((w.namespace, w.key, w.value) for w in writes if w.value is not None)
+        removals = ((w.namespace, w.key) for w in writes if w.value is None)
         self._connection.executemany(_PUT, puts)
         self._connection.executemany(_REMOVE, removals)
-        self._connection.execute(_LEAVE, (receipt.id, receipt.revision, receipt.digest))
-        self._connection.execute(_RAISE, (receipt.revision,))
+        self._connection.execute(_RAISE, (revision,))
+
+    def keep(self, inspection: Inspection) -> None:
+        """See `Ledger.keep`."""
+        namespaces = msgspec.json.encode(inspection.namespaces).decode()
+        kept = (
+            *(inspection.id, inspection.owner, namespaces, inspection.revision, inspection.state),
+            *(inspection.outcome, inspection.reason, inspection.reconciler),
+        )
+        self._connection.execute(_KEEP, kept)
+
+    def fill(self, snapshot: Snapshot) -> None:
+        """See `Ledger.fill`."""
+        self._connection.executemany(_PUT, snapshot.documents)
+        receipts = ((each.id, each.revision, each.digest) for each in snapshot.receipts)
+        self._connection.executemany(_LEAVE, receipts)
+        self._connection.execute(_RAISE, (snapshot.revision,))
 
     def _documents(self, sql: str, *bound: str) -> Generator[Stored, None, None]:
         # A statement that is left in mid-step would keep its old snapshot alive into the next transaction.
         with closing(self._connection.execute(sql, bound)) as rows:
             for row in rows:
                 yield Stored(*row)
+
+
+def _inspection(id: str, owner: str, namespaces: str, *rest: Any) -> Inspection:  # noqa: A002
+    return Inspection(id, owner, tuple(msgspec.json.decode(namespaces)), *rest)
 
 
 class SqliteStore:
@@ -139,6 +204,19 @@ class SqliteStore:
         """See `Store.ledger`. Takes SQLite's write lock at its begin."""
         with self._ledger("BEGIN IMMEDIATE") as ledger:
             yield ledger
+
+    def compact(self) -> Compaction:
+        """See `Store.compact`. Writers wait until it is done."""
+        with engine_errors(_ENGINE, self._path, sqlite3.Error, OSError):
+            still_there(self._path, self._opened)
+            before = self._size()
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return Compaction(before, self._size())
+
+    def _size(self) -> int:
+        files = (Path(f"{self._path}{suffix}") for suffix in ("", "-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
 
     def close(self) -> None:
         """See `Store.close`."""
